@@ -1,0 +1,175 @@
+//! The JSON of the control plane. Every duration and rate here is **wall time**.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use goodput_clock::text;
+use goodput_policy::fault::FaultKind;
+use goodput_policy::limiter::LimiterConfig;
+use goodput_policy::retry::{LayerConfig, LayerCounters};
+use serde::{Deserialize, Serialize};
+
+/// Body of `POST /faults`.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct FaultRequest {
+    /// The fault's name, which is unique while it is in force.
+    pub name: String,
+    /// What it does.
+    pub fault: FaultKind,
+    /// How long it stays without a renewal. Default 10 s, from 100 ms to 1 h.
+    #[serde(default = "default_lease", with = "text::duration")]
+    pub lease: Duration,
+    /// Who asks, for the audit log.
+    #[serde(default)]
+    pub by: String,
+    /// Why, for the audit log.
+    #[serde(default)]
+    pub reason: String,
+}
+
+/// The lease of a fault that names none.
+pub const fn default_lease() -> Duration {
+    Duration::from_secs(10)
+}
+
+/// Body of `PATCH /faults/{name}`: renews the lease from now.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct RenewRequest {
+    /// The lease from now on.
+    #[serde(default = "default_lease", with = "text::duration")]
+    pub lease: Duration,
+}
+
+/// A fault in force, as read back.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+pub struct FaultView {
+    /// Its name.
+    pub name: String,
+    /// What it does.
+    pub fault: FaultKind,
+    /// How long it has been in force, in seconds.
+    pub age: f64,
+    /// How long it stays without a renewal, in seconds.
+    pub lease_left: f64,
+}
+
+/// Body of `GET /state` at a server.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+pub struct ServerState {
+    /// `order-status` or `gateway`.
+    pub role: String,
+    /// The version of goodput.
+    pub version: String,
+    /// Differs for each process, so that a restart is seen.
+    pub instance: String,
+    /// How often the `restart` lever has been pulled.
+    pub restarts: u64,
+    /// Seconds since the process started, on its monotonic clock: when this state was read.
+    pub uptime: f64,
+    /// Scenario seconds per wall second.
+    pub speed: f64,
+    /// Memory of the process, resident, in bytes.
+    pub memory: u64,
+    /// The limiter's configuration, in wall time.
+    pub limiter: LimiterConfigView,
+    /// Slots in force, after faults.
+    pub slots: u32,
+    /// Requests per second that can be served, after faults; absent where unlimited.
+    pub capacity: Option<f64>,
+    /// The share of traffic that is admitted.
+    pub admitted: f64,
+    /// Attempts that wait.
+    pub queued: u64,
+    /// Attempts that hold a slot.
+    pub in_service: u64,
+    /// How long the oldest has waited, in seconds.
+    pub oldest_age: f64,
+    /// Counters since the process started.
+    pub counters: ServerCounters,
+    /// Cumulated histogram of the queue delay: (upper bound in seconds, count in the bucket), without
+    /// empty buckets.
+    pub queue_delay: Vec<(f64, u64)>,
+    /// Faults in force.
+    pub faults: Vec<FaultView>,
+}
+
+/// A limiter's configuration as JSON.
+pub type LimiterConfigView = serde_json::Value;
+
+/// Serialises a limiter's configuration for a state.
+pub fn limiter_view(config: &LimiterConfig) -> LimiterConfigView {
+    serde_json::to_value(config).unwrap_or_default()
+}
+
+/// A server's counters since the process started.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
+pub struct ServerCounters {
+    /// Attempts that arrived, before admission.
+    pub received: u64,
+    /// Attempts that were served (throughput).
+    pub served: u64,
+    /// Attempts refused or dropped, by reason.
+    pub refused: BTreeMap<String, u64>,
+    /// Attempts that left the queue since their caller hung up.
+    pub cancelled: u64,
+    /// Requests that were malformed or found nothing (4xx), or failed inside (5xx but 503 and 504).
+    pub errors: u64,
+    /// Slot time for callers who were still there, in seconds.
+    pub busy_useful: f64,
+    /// Slot time for callers who had gone, in seconds.
+    pub busy_wasted: f64,
+}
+
+/// Body of `GET /state` at a load generator.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+pub struct LoadState {
+    /// The version of goodput.
+    pub version: String,
+    /// The scenario's name.
+    pub scenario: String,
+    /// Where the load goes.
+    pub target: String,
+    /// Seconds since the load began, in wall time.
+    pub elapsed: f64,
+    /// Scenario seconds per wall second.
+    pub speed: f64,
+    /// New requests per second asked for now.
+    pub rate: f64,
+    /// Whether the load has been halted.
+    pub halted: bool,
+    /// The retry layers, outermost first, as JSON in scenario time.
+    pub layers: Vec<serde_json::Value>,
+    /// What each layer has done.
+    pub layer_counters: Vec<serde_json::Value>,
+    /// Requests issued.
+    pub offered: u64,
+    /// Requests that ended well and in time.
+    pub good: u64,
+    /// Requests that have not ended.
+    pub in_flight: u64,
+    /// Connections open.
+    pub connections: u64,
+}
+
+/// Serialises layers and their counters for a state.
+pub fn layer_views(
+    configs: &[LayerConfig],
+    counters: &[LayerCounters],
+) -> (Vec<serde_json::Value>, Vec<serde_json::Value>) {
+    let view = |value: Result<_, _>| value.unwrap_or_default();
+    (
+        configs.iter().map(|config| view(serde_json::to_value(config))).collect(),
+        counters.iter().map(|counters| view(serde_json::to_value(counters))).collect(),
+    )
+}
+
+/// The body of every error.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+pub struct ErrorBody {
+    /// What is wrong, with a valid example where the request was.
+    pub error: String,
+    /// The HTTP status.
+    pub status: u16,
+}

@@ -1,0 +1,88 @@
+//! What can become of one attempt, and which failures a layer retries.
+
+use serde::{Deserialize, Serialize};
+
+/// Why an attempt failed.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FailureClass {
+    /// No answer within the attempt's time-out.
+    Timeout,
+    /// The connection could not be made, or broke before the answer was whole.
+    Connect,
+    /// The server refused the attempt (503).
+    Overloaded,
+    /// The server dropped the attempt, which could not have met its deadline (504).
+    Expired,
+    /// Any other answer that is not a success.
+    Error,
+}
+
+impl FailureClass {
+    /// All classes, in the order of their declaration.
+    pub const ALL: [Self; 5] =
+        [Self::Timeout, Self::Connect, Self::Overloaded, Self::Expired, Self::Error];
+
+    /// The name in files and metrics.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Timeout => "timeout",
+            Self::Connect => "connect",
+            Self::Overloaded => "overloaded",
+            Self::Expired => "expired",
+            Self::Error => "error",
+        }
+    }
+}
+
+/// What became of an attempt.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum AttemptResult {
+    /// Answered successfully inside its time-out.
+    Success,
+    /// Not answered, or not with a success.
+    Failure(FailureClass),
+}
+
+/// The set of failure classes that a layer retries.
+///
+/// By default `timeout`, `connect`, `overloaded` and `expired`, so that no defence of a server wins
+/// by the silence of its clients.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Deserialize, Serialize)]
+#[serde(from = "Vec<FailureClass>", into = "Vec<FailureClass>")]
+pub struct RetryOn([bool; FailureClass::ALL.len()]);
+
+impl RetryOn {
+    /// Whether failures of this class are retried.
+    pub const fn contains(self, class: FailureClass) -> bool {
+        self.0[class as usize]
+    }
+}
+
+impl Default for RetryOn {
+    fn default() -> Self {
+        FailureClass::ALL.into_iter().filter(|class| *class != FailureClass::Error).collect()
+    }
+}
+
+impl FromIterator<FailureClass> for RetryOn {
+    fn from_iter<I: IntoIterator<Item = FailureClass>>(classes: I) -> Self {
+        let mut set = Self([false; FailureClass::ALL.len()]);
+        for class in classes {
+            set.0[class as usize] = true;
+        }
+        set
+    }
+}
+
+impl From<Vec<FailureClass>> for RetryOn {
+    fn from(classes: Vec<FailureClass>) -> Self {
+        classes.into_iter().collect()
+    }
+}
+
+impl From<RetryOn> for Vec<FailureClass> {
+    fn from(set: RetryOn) -> Self {
+        FailureClass::ALL.into_iter().filter(|class| set.contains(*class)).collect()
+    }
+}

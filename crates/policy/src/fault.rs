@@ -1,0 +1,140 @@
+//! Faults, and the table that holds them for as long as somebody renews their lease.
+//!
+//! A fault is installed under a name with a lease. Nobody has to end it: when the lease runs out, it
+//! is gone. The table only adds effects up; the limiter feels them.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use goodput_clock::{Ratio, Timestamp};
+use serde::{Deserialize, Serialize};
+
+/// How a loss of capacity shows.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CapacityMode {
+    /// Service takes longer, as with a slow database: what starts during the fault takes S / f.
+    #[default]
+    Slow,
+    /// Fewer slots work, as with lost replicas: the nearest whole number to slots × f, at least one.
+    Slots,
+}
+
+/// What a fault does.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum FaultKind {
+    /// Cuts capacity to a share of itself.
+    Capacity {
+        /// What is left, above 0 and at most 1. Nothing left is a [`FaultKind::Stall`].
+        to: Ratio,
+        /// How the loss shows. Default slow.
+        #[serde(default)]
+        mode: CapacityMode,
+    },
+    /// Freezes the tier: nothing starts, and what is in service stands still until the end.
+    Stall,
+}
+
+/// The sum of all faults in force.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Effect {
+    /// By what service speed is multiplied, above 0 and at most 1.
+    pub speed: f64,
+    /// By what the number of slots is multiplied, above 0 and at most 1.
+    pub slots: f64,
+    /// Whether nothing moves.
+    pub stalled: bool,
+}
+
+impl Effect {
+    /// No fault.
+    pub const NONE: Self = Self { speed: 1.0, slots: 1.0, stalled: false };
+}
+
+/// A fault in force.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ActiveFault {
+    /// What it does.
+    pub kind: FaultKind,
+    /// When it was installed.
+    pub started: Timestamp,
+    /// When it ends unless its lease is renewed.
+    pub lease_ends: Timestamp,
+}
+
+/// A fault of that name is in force already.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("a fault named `{0}` is active already")]
+pub struct FaultConflict(pub String);
+
+/// The faults in force, by name.
+#[derive(Clone, Debug, Default)]
+pub struct FaultTable {
+    active: BTreeMap<String, ActiveFault>,
+}
+
+impl FaultTable {
+    /// Puts a fault in force until `now + lease`.
+    ///
+    /// # Errors
+    ///
+    /// Where a fault of that name is in force at `now`.
+    pub fn install(
+        &mut self,
+        now: Timestamp,
+        name: &str,
+        kind: FaultKind,
+        lease: Duration,
+    ) -> Result<(), FaultConflict> {
+        if self.active.get(name).is_some_and(|fault| fault.lease_ends > now) {
+            return Err(FaultConflict(name.to_owned()));
+        }
+        let fault = ActiveFault { kind, started: now, lease_ends: now + lease };
+        self.active.insert(name.to_owned(), fault);
+        Ok(())
+    }
+
+    /// Lets the fault go on until `now + lease`; false where none of that name is in force.
+    pub fn renew(&mut self, now: Timestamp, name: &str, lease: Duration) -> bool {
+        match self.active.get_mut(name) {
+            Some(fault) if fault.lease_ends > now => {
+                fault.lease_ends = now + lease;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Ends a fault; none where no such fault is there.
+    pub fn remove(&mut self, name: &str) -> Option<ActiveFault> {
+        self.active.remove(name)
+    }
+
+    /// Takes out what has run out by `now`, in order of name.
+    pub fn expire(&mut self, now: Timestamp) -> Vec<(String, ActiveFault)> {
+        self.active.extract_if(.., |_, fault| fault.lease_ends <= now).collect()
+    }
+
+    /// When the next lease runs out.
+    pub fn next_wakeup(&self) -> Option<Timestamp> {
+        self.active.values().map(|fault| fault.lease_ends).min()
+    }
+
+    /// The faults in the table, in order of name.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &ActiveFault)> {
+        self.active.iter().map(|(name, fault)| (name.as_str(), fault))
+    }
+
+    /// What all of them do together: speeds and slots multiply, one stall stalls.
+    pub fn effect(&self) -> Effect {
+        self.active.values().fold(Effect::NONE, |mut sum, fault| {
+            match fault.kind {
+                FaultKind::Capacity { to, mode: CapacityMode::Slow } => sum.speed *= to.get(),
+                FaultKind::Capacity { to, mode: CapacityMode::Slots } => sum.slots *= to.get(),
+                FaultKind::Stall => sum.stalled = true,
+            }
+            sum
+        })
+    }
+}

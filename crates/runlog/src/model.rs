@@ -1,0 +1,244 @@
+use std::collections::BTreeMap;
+
+use goodput_clock::{Seed, Timestamp};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What one run saw.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+pub struct RunLog {
+    /// The version of this shape.
+    pub schema: u32,
+    /// What was run.
+    pub meta: Meta,
+    /// One entry a second of scenario time, from the start.
+    pub windows: Vec<Window>,
+    /// What happened when, in order of time.
+    pub events: Vec<Event>,
+    /// Figures over the whole run.
+    pub totals: Totals,
+    /// Whether the measurement can be trusted.
+    pub integrity: Integrity,
+    /// How the run ended.
+    pub ending: Ending,
+}
+
+/// What was run.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+pub struct Meta {
+    /// The scenario's name.
+    pub scenario: String,
+    /// The arm, where one was chosen.
+    pub arm: Option<String>,
+    /// What carried it out.
+    pub engine: EngineKind,
+    /// The seed.
+    #[schemars(with = "u64")]
+    pub seed: Seed,
+    /// Scenario seconds per wall second.
+    pub speed: f64,
+    /// When the run began, UTC, RFC 3339; empty for the simulator.
+    pub started: String,
+    /// The command that repeats it.
+    pub command: String,
+    /// The version of goodput.
+    pub version: String,
+    /// Every parameter of the resolved scenario, for the reports.
+    pub parameters: serde_json::Value,
+}
+
+/// What carries a scenario out.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum EngineKind {
+    /// Real sockets, real time.
+    Rig,
+    /// Virtual time.
+    Simulator,
+}
+
+/// One second of scenario time.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+pub struct Window {
+    /// Its start in whole seconds since the run began.
+    pub second: u64,
+    /// What the load generator saw.
+    pub client: ClientWindow,
+    /// What each tier saw, outermost first; empty where there is no view of the server.
+    pub tiers: Vec<TierWindow>,
+}
+
+/// What the load generator saw in a window. Requests and attempts count when they end.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+pub struct ClientWindow {
+    /// New requests that the schedule issued (offered load).
+    pub offered: u64,
+    /// Requests that ended well and in time (goodput).
+    pub good: u64,
+    /// Requests that were answered after their deadline.
+    pub late: u64,
+    /// Requests that failed, by the class of the last failure.
+    pub failed: BTreeMap<String, u64>,
+    /// Requests that found no connection within their time-out because of the generator's own caps: a
+    /// failure of the measurement.
+    pub unsent: u64,
+    /// Attempts sent on the wire.
+    pub attempts: u64,
+    /// Of these, attempts that were not their request's first.
+    pub retries: u64,
+    /// Attempts that failed, by class.
+    pub attempts_failed: BTreeMap<String, u64>,
+    /// Retries that a policy refused, by reason.
+    pub suppressed: BTreeMap<String, u64>,
+    /// Attempts on the wire or waiting for a connection, at the end of the window.
+    pub attempts_in_flight: u64,
+    /// Requests that have not ended, at the end of the window.
+    pub requests_in_flight: u64,
+    /// Connections open at the end of the window.
+    pub connections: u64,
+    /// Connections opened in the window.
+    pub connects: u64,
+    /// From the intended send time to the end of the request, of requests that ended well.
+    pub latency: Quantiles,
+    /// Actual minus intended send time.
+    pub send_lag: Quantiles,
+}
+
+/// What a tier saw in a window.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+pub struct TierWindow {
+    /// The tier's name.
+    pub name: String,
+    /// Attempts that arrived.
+    pub received: u64,
+    /// Attempts that were served (throughput).
+    pub served: u64,
+    /// Attempts that were refused or dropped, by reason.
+    pub refused: BTreeMap<String, u64>,
+    /// Attempts that left the queue since their caller hung up.
+    pub cancelled: u64,
+    /// Slot time spent for callers who were still there, in seconds of scenario time.
+    pub busy_useful: f64,
+    /// Slot time spent for callers who had gone.
+    pub busy_wasted: f64,
+    /// Attempts that wait, at the end of the window.
+    pub queued: u64,
+    /// Attempts that hold a slot, at the end of the window.
+    pub in_service: u64,
+    /// Slots in force at the end of the window.
+    pub slots: u32,
+    /// Requests per second of scenario time that can be served, at the end of the window; absent
+    /// where unlimited.
+    pub capacity: Option<f64>,
+    /// From arrival to the start of service, or to refusal.
+    pub queue_delay: Quantiles,
+    /// The age of the oldest attempt in the queue at the end of the window, in seconds.
+    pub oldest_age: f64,
+}
+
+/// Quantiles of a duration over a window, in seconds of scenario time; zero where nothing was seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+pub struct Quantiles {
+    /// How many were seen.
+    pub count: u64,
+    /// The median.
+    pub p50: f64,
+    /// The 99th percentile.
+    pub p99: f64,
+    /// The largest.
+    pub max: f64,
+}
+
+/// Figures over the whole run. Histograms are pairs of (upper bound in seconds, count).
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+pub struct Totals {
+    /// From the intended send time to the end, of requests that ended well.
+    pub latency: Vec<(f64, u64)>,
+    /// From the actual send time of the successful attempt to its answer.
+    pub service: Vec<(f64, u64)>,
+    /// Actual minus intended send time.
+    pub send_lag: Vec<(f64, u64)>,
+    /// Requests by the number of attempts that they made.
+    pub attempts_per_request: BTreeMap<u32, u64>,
+}
+
+/// Something that happened at a moment.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+pub struct Event {
+    /// When, in nanoseconds of scenario time.
+    #[schemars(with = "u64")]
+    pub at: Timestamp,
+    /// What.
+    #[serde(flatten)]
+    pub kind: EventKind,
+}
+
+/// What happened.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(tag = "event", rename_all = "kebab-case")]
+pub enum EventKind {
+    /// A fault came into force, as read back from the server.
+    FaultStarted {
+        /// Its name.
+        name: String,
+        /// The tier that it hits.
+        tier: String,
+        /// What it does, in words.
+        what: String,
+    },
+    /// A fault ended, as read back from the server.
+    FaultEnded {
+        /// Its name.
+        name: String,
+        /// The tier.
+        tier: String,
+    },
+    /// A lever was pulled, by the timeline or by a person.
+    LeverPulled {
+        /// Its name.
+        lever: String,
+        /// What exactly, in words.
+        what: String,
+    },
+    /// A server was seen to have started anew without a lever.
+    ServerRestarted {
+        /// The tier.
+        tier: String,
+    },
+    /// Something that puts the run in doubt.
+    Doubt {
+        /// What, in words.
+        what: String,
+    },
+}
+
+/// Whether the measurement can be trusted.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+pub struct Integrity {
+    /// Requests that the seeded schedule asks for within the run.
+    pub scheduled: u64,
+    /// Requests that were issued.
+    pub offered: u64,
+    /// Requests that found no connection within their time-out because of the generator's own caps.
+    pub unsent: u64,
+    /// The 99th percentile of the send lag, in seconds of **wall** time.
+    pub send_lag_p99_wall: f64,
+    /// The smallest time-out, in seconds of **wall** time.
+    pub smallest_timeout_wall: f64,
+    /// Whether a fault that was asked for was never seen in force.
+    pub faults_unseen: Vec<String>,
+    /// Faults that could not be confirmed to have ended.
+    pub faults_unreverted: Vec<String>,
+    /// Resident memory at its largest, in bytes, by process or role.
+    pub memory_peak: BTreeMap<String, u64>,
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ending {
+    /// It ran to its end.
+    Completed,
+    /// It was interrupted, and its faults reverted.
+    Interrupted,
+}

@@ -1,0 +1,11 @@
+//! The scenario file, and what it resolves to.
+//!
+//! A file is read into a [`Plan`]: the scenario as written above its arms, and one [`Scenario`] an
+//! arm. Everything in a [`Scenario`] is resolved, checked and typed; both engines run it as it is.
+
+mod model;
+
+pub use model::{
+    Arm, Arrivals, Client, Expectations, ExpectedVerdict, Load, Plan, PlannedFault, PlannedLever,
+    Protocol, RateChange, RequestTemplate, Scenario, Tier,
+};

@@ -1,0 +1,239 @@
+use std::time::Duration;
+
+use goodput_clock::{Rate, Ratio, Seed, Timestamp};
+use goodput_policy::fault::FaultKind;
+use goodput_policy::lever::Lever;
+use goodput_policy::limiter::LimiterConfig;
+use goodput_policy::pool::PoolOrder;
+use goodput_policy::retry::LayerConfig;
+use serde::Serialize;
+
+/// A scenario file, read and resolved.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Plan {
+    /// The scenario as written above the arms.
+    pub scenario: Scenario,
+    /// The variants, in the order of the file.
+    pub arms: Vec<Arm>,
+}
+
+/// One variant of a scenario.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Arm {
+    /// Its name, unique in the file.
+    pub name: String,
+    /// What it shows, for the reports.
+    pub description: String,
+    /// Whether it must fail, or the comparison is void.
+    pub control: bool,
+    /// The scenario with what the arm sets.
+    pub scenario: Scenario,
+}
+
+/// One run, resolved: what an engine carries out.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Scenario {
+    /// The scenario's name.
+    pub name: String,
+    /// What it shows, for the reports.
+    pub description: String,
+    /// How long arrivals go on.
+    pub duration: Duration,
+    /// Where randomness comes from, unless the command names another seed.
+    pub seed: Seed,
+    /// When new requests arrive.
+    pub load: Load,
+    /// Who sends them, and how they are retried.
+    pub client: Client,
+    /// The servers, outermost first; the last one is the order-status server, the others are gateways.
+    pub tiers: Vec<Tier>,
+    /// What is injected, by start.
+    pub faults: Vec<PlannedFault>,
+    /// What a person would do, by time.
+    pub levers: Vec<PlannedLever>,
+    /// What the run is judged by.
+    pub expect: Expectations,
+}
+
+/// When new requests arrive, open loop.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Load {
+    /// New requests per second from the start.
+    pub rate: Rate,
+    /// How arrivals are spread.
+    pub arrivals: Arrivals,
+    /// Changes of the rate, by time.
+    pub changes: Vec<RateChange>,
+    /// What each request asks for.
+    pub request: RequestTemplate,
+}
+
+/// How arrivals are spread over time.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Arrivals {
+    /// At equal distances.
+    Constant,
+    /// As a Poisson process.
+    Poisson,
+    /// So many at once, at equal distances.
+    Batch {
+        /// Requests in a batch, at least 1.
+        size: u32,
+    },
+}
+
+/// The offered load from a moment on.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct RateChange {
+    /// When the change begins.
+    pub at: Timestamp,
+    /// The new rate.
+    pub rate: Rate,
+    /// Over how long the rate moves there in a straight line; 0 for a step.
+    pub over: Duration,
+}
+
+/// What each request asks for.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RequestTemplate {
+    /// The method, such as `GET`.
+    pub method: String,
+    /// The path; `{order}` stands for an order id drawn from the order book.
+    pub path: String,
+    /// Additional headers.
+    pub headers: Vec<(String, String)>,
+    /// The body, empty by default.
+    pub body: String,
+    /// How many order ids `{order}` is drawn from: `1..=orders`.
+    pub orders: u32,
+}
+
+/// Which protocol the client speaks.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, serde::Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Protocol {
+    /// HTTP/1.1, one request at a time on a connection.
+    #[default]
+    #[serde(rename = "http/1.1")]
+    Http1,
+    /// HTTP/2 with prior knowledge.
+    #[serde(rename = "http/2")]
+    Http2,
+}
+
+/// The client's side.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Client {
+    /// Independent instances, each with its own pool and budgets; arrivals are dealt to them in turn.
+    pub clients: u32,
+    /// The protocol.
+    pub protocol: Protocol,
+    /// A deadline over all attempts of a request.
+    pub deadline: Option<Duration>,
+    /// The retry layers, outermost first; the innermost has a time-out.
+    pub layers: Vec<LayerConfig>,
+    /// In what order idle connections are reused.
+    pub pool: PoolOrder,
+    /// The most open connections of all instances together.
+    pub max_connections: u32,
+    /// The most new connections per second of all instances together.
+    pub connect_rate: Rate,
+}
+
+/// One server.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Tier {
+    /// Its name, unique among the tiers.
+    pub name: String,
+    /// Its limiter.
+    pub limiter: LimiterConfig,
+    /// A gateway's retry layers towards the next tier; empty for the last tier.
+    pub layers: Vec<LayerConfig>,
+    /// How many orders the order book holds; only the last tier has one.
+    pub orders: u32,
+}
+
+/// A fault on the timeline.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PlannedFault {
+    /// Its name, unique among those that overlap.
+    pub name: String,
+    /// Which tier it hits.
+    pub tier: String,
+    /// What it does.
+    pub kind: FaultKind,
+    /// When it starts.
+    pub at: Timestamp,
+    /// How long it lasts.
+    pub length: Duration,
+}
+
+impl PlannedFault {
+    /// When it ends.
+    pub fn ends(&self) -> Timestamp {
+        self.at + self.length
+    }
+}
+
+/// A lever on the timeline.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PlannedLever {
+    /// What is pulled.
+    pub lever: Lever,
+    /// At which tier, for levers of a server.
+    pub tier: Option<String>,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// Which verdict a scenario or an arm expects.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, serde::Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ExpectedVerdict {
+    /// No fault, and goodput stayed in its band.
+    Steady,
+    /// Goodput came back in time and stayed.
+    Recovered,
+    /// It did not come back in time, but the backlog falls.
+    SlowRecovery,
+    /// It stays down although the fault is gone.
+    Metastable,
+}
+
+/// What a run is judged by.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Expectations {
+    /// The verdict that holds the expectation.
+    pub verdict: ExpectedVerdict,
+    /// Good ÷ offered over a sliding window of length `hold`, relative to the same before the first
+    /// fault, that counts as back.
+    pub goodput_ratio: Ratio,
+    /// The length of that window.
+    pub hold: Duration,
+    /// How long after the end of the last fault goodput may take to be back.
+    pub within: Duration,
+}
+
+impl Scenario {
+    /// The smallest time-out of an attempt.
+    pub fn smallest_timeout(&self) -> Duration {
+        let timeouts = self.client.layers.iter().filter_map(|layer| layer.timeout);
+        timeouts.min().unwrap_or(Duration::MAX)
+    }
+
+    /// The most attempts that one request can make at the client: Π(R + 1), saturating.
+    pub fn max_attempts(&self) -> u64 {
+        self.client
+            .layers
+            .iter()
+            .fold(1, |product, layer| product.saturating_mul(u64::from(layer.retries) + 1))
+    }
+
+    /// When the first fault starts and the last one ends.
+    pub fn fault_span(&self) -> Option<(Timestamp, Timestamp)> {
+        let start = self.faults.iter().map(|fault| fault.at).min()?;
+        let end = self.faults.iter().map(PlannedFault::ends).max()?;
+        Some((start, end))
+    }
+}
