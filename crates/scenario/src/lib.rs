@@ -4,6 +4,7 @@
 //! arm. Everything in a [`Scenario`] is resolved, checked and typed; both engines run it as it is.
 
 mod model;
+pub mod schedule;
 
 pub use model::{
     Arm, Arrivals, Client, Expectations, ExpectedVerdict, Load, Plan, PlannedFault, PlannedLever,

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use goodput_clock::{Rate, Ratio, Seed, Timestamp};
+use goodput_clock::{Rate, Ratio, Seed, Timestamp, text};
 use goodput_policy::fault::FaultKind;
 use goodput_policy::lever::Lever;
 use goodput_policy::limiter::LimiterConfig;
@@ -38,6 +38,7 @@ pub struct Scenario {
     /// What it shows, for the reports.
     pub description: String,
     /// How long arrivals go on.
+    #[serde(with = "text::duration")]
     pub duration: Duration,
     /// Where randomness comes from, unless the command names another seed.
     pub seed: Seed,
@@ -91,7 +92,24 @@ pub struct RateChange {
     /// The new rate.
     pub rate: Rate,
     /// Over how long the rate moves there in a straight line; 0 for a step.
+    #[serde(with = "text::duration")]
     pub over: Duration,
+    /// For a spike: how long after `at` the rate begins to move back to what it was, again over `over`.
+    #[serde(with = "text::optional_duration")]
+    pub length: Option<Duration>,
+}
+
+impl RateChange {
+    /// For a spike: when it starts, and when the rate is back.
+    pub fn spike(&self) -> Option<(Timestamp, Timestamp)> {
+        let length = self.length?;
+        Some((self.at, self.at + length + self.over))
+    }
+
+    /// When the rate has come to rest.
+    pub fn ends(&self) -> Timestamp {
+        self.spike().map_or(self.at + self.over, |(_, end)| end)
+    }
 }
 
 /// What each request asks for.
@@ -130,6 +148,7 @@ pub struct Client {
     /// The protocol.
     pub protocol: Protocol,
     /// A deadline over all attempts of a request.
+    #[serde(with = "text::optional_duration")]
     pub deadline: Option<Duration>,
     /// The retry layers, outermost first; the innermost has a time-out.
     pub layers: Vec<LayerConfig>,
@@ -166,6 +185,7 @@ pub struct PlannedFault {
     /// When it starts.
     pub at: Timestamp,
     /// How long it lasts.
+    #[serde(with = "text::duration")]
     pub length: Duration,
 }
 
@@ -210,8 +230,10 @@ pub struct Expectations {
     /// fault, that counts as back.
     pub goodput_ratio: Ratio,
     /// The length of that window.
+    #[serde(with = "text::duration")]
     pub hold: Duration,
     /// How long after the end of the last fault goodput may take to be back.
+    #[serde(with = "text::duration")]
     pub within: Duration,
 }
 
@@ -228,6 +250,13 @@ impl Scenario {
             .layers
             .iter()
             .fold(1, |product, layer| product.saturating_mul(u64::from(layer.retries) + 1))
+    }
+
+    /// When the first trigger (a fault, or a spike of the load) starts and the last one ends.
+    pub fn trigger_span(&self) -> Option<(Timestamp, Timestamp)> {
+        let spikes = self.load.changes.iter().filter_map(RateChange::spike);
+        let faults = self.faults.iter().map(|fault| (fault.at, fault.ends()));
+        faults.chain(spikes).reduce(|(start, end), (from, to)| (start.min(from), end.max(to)))
     }
 
     /// When the first fault starts and the last one ends.
