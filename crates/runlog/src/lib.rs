@@ -1,11 +1,24 @@
 //! What a run saw: windows of one second of scenario time, histograms and events.
 //!
 //! An engine folds a run into a [`RunLog`] while it goes on, so that memory is bounded whatever the
-//! rate. Verdicts and reports read nothing else.
+//! rate: [`ClientRecorder`] folds what the load generator does, [`TierSampler`] the counters of a
+//! server. Verdicts and reports read nothing but the log.
 
+mod client_recorder;
+mod figures;
+mod histogram;
+mod json;
 mod model;
+mod observe;
+mod tier_sampler;
 
+pub use client_recorder::{ClientRecorder, RequestEnd, RequestEnded};
+pub use figures::Figures;
+pub use histogram::{Histogram, bucket_quantile, merge_buckets};
+pub use json::RunLogError;
 pub use model::{
     ClientWindow, Ending, EngineKind, Event, EventKind, Integrity, Meta, Quantiles, RunLog,
     TierWindow, Totals, Window,
 };
+pub use observe::{Cancel, Observer};
+pub use tier_sampler::{Restarted, TierSample, TierSampler};

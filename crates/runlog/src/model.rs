@@ -77,7 +77,7 @@ pub struct ClientWindow {
     pub good: u64,
     /// Requests that were answered after their deadline.
     pub late: u64,
-    /// Requests that failed, by the class of the last failure.
+    /// Requests that failed, by the class of the last failure. Unsent ones are not among them.
     pub failed: BTreeMap<String, u64>,
     /// Requests that found no connection within their time-out because of the generator's own caps: a
     /// failure of the measurement.
@@ -117,6 +117,8 @@ pub struct TierWindow {
     pub refused: BTreeMap<String, u64>,
     /// Attempts that left the queue since their caller hung up.
     pub cancelled: u64,
+    /// Attempts that were malformed or found nothing, or failed inside.
+    pub errors: u64,
     /// Slot time spent for callers who were still there, in seconds of scenario time.
     pub busy_useful: f64,
     /// Slot time spent for callers who had gone.
@@ -130,10 +132,15 @@ pub struct TierWindow {
     /// Requests per second of scenario time that can be served, at the end of the window; absent
     /// where unlimited.
     pub capacity: Option<f64>,
+    /// The share of traffic that is admitted, at the end of the window; absent where unknown.
+    pub admitted: Option<f64>,
     /// From arrival to the start of service, or to refusal.
     pub queue_delay: Quantiles,
     /// The age of the oldest attempt in the queue at the end of the window, in seconds.
     pub oldest_age: f64,
+    /// How far apart the samples were that the window was interpolated from, in seconds of scenario
+    /// time; 0 where it was counted exactly.
+    pub sample_gap: f64,
 }
 
 /// Quantiles of a duration over a window, in seconds of scenario time; zero where nothing was seen.

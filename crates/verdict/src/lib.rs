@@ -1,1 +1,14 @@
-//! x
+//! Says what a run log shows: whether goodput came back after the fault.
+//!
+//! [`judge`] is a pure function of a run log and the scenario that it came from, so that a saved run
+//! can be judged again. [`Exit`] turns judgements into the exit code of a command.
+
+mod exit;
+mod judge;
+mod model;
+
+pub use exit::{Exit, holds};
+pub use judge::judge;
+pub use model::{
+    Baseline, Doubt, DoubtKind, Evidence, Judgement, PhaseFigures, Rule, Span, Verdict,
+};

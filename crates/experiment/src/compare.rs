@@ -1,0 +1,145 @@
+use goodput_clock::Seed;
+use goodput_runlog::{Figures, RunLog};
+use goodput_scenario::Arm;
+use goodput_verdict::{Exit, Judgement, Verdict, holds, judge};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// An arm and what its run saw.
+#[derive(Clone, Copy, Debug)]
+pub struct FinishedArm<'a> {
+    /// The arm.
+    pub arm: &'a Arm,
+    /// The log of its run.
+    pub log: &'a RunLog,
+}
+
+/// The arms of a scenario side by side.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+pub struct Comparison {
+    /// The version of this shape.
+    pub schema: u32,
+    /// The scenario's name.
+    pub scenario: String,
+    /// The seed that the arms shared; absent where they did not.
+    #[schemars(with = "Option<u64>")]
+    pub seed: Option<Seed>,
+    /// One row an arm, in the order of the file.
+    pub rows: Vec<Row>,
+    /// Why the arms cannot be compared with each other; none where they can.
+    pub void: Vec<String>,
+    /// How the comparison ends.
+    pub exit: Exit,
+}
+
+/// One arm of a comparison.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+pub struct Row {
+    /// The arm's name.
+    pub arm: String,
+    /// What it shows.
+    pub description: String,
+    /// Whether it must fail.
+    pub control: bool,
+    /// Good requests per second.
+    pub goodput: GoodputByPhase,
+    /// Attempts ÷ offered over the run's last `hold`.
+    pub attempts_per_request: Option<f64>,
+    /// Slot time for callers who had gone ÷ busy slot time, over the run's last `hold`.
+    pub wasted_share: Option<f64>,
+    /// Seconds from the trigger's end until goodput was back.
+    pub time_to_recover: Option<f64>,
+    /// The outcome.
+    pub verdict: Verdict,
+    /// The outcome that was expected.
+    pub expected: Verdict,
+    /// Whether the expectation held.
+    pub held: bool,
+    /// How this arm ends on its own.
+    pub exit: Exit,
+    /// All that was found.
+    pub judgement: Judgement,
+}
+
+/// Good requests per second of scenario time; absent where the phase has no whole second.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+pub struct GoodputByPhase {
+    /// Before the trigger, past the warm-up.
+    pub before: Option<f64>,
+    /// While the trigger lasted.
+    pub during: Option<f64>,
+    /// From the trigger's end to the end of the run.
+    pub after: Option<f64>,
+    /// Over the run's last `hold`.
+    pub end: Option<f64>,
+}
+
+/// Runs every arm through an engine, one after the other, and compares them.
+///
+/// # Errors
+///
+/// The first error of the engine.
+pub fn compare<E>(
+    arms: &[Arm],
+    mut engine: impl FnMut(&Arm) -> Result<RunLog, E>,
+) -> Result<Comparison, E> {
+    let logs = arms.iter().map(&mut engine).collect::<Result<Vec<_>, E>>()?;
+    let finished: Vec<_> =
+        arms.iter().zip(&logs).map(|(arm, log)| FinishedArm { arm, log }).collect();
+    Ok(compare_finished(&finished))
+}
+
+/// Compares arms that have been run, side by side for instance.
+pub fn compare_finished(arms: &[FinishedArm<'_>]) -> Comparison {
+    let rows: Vec<Row> = arms.iter().map(row).collect();
+    let void = void_reasons(arms);
+    let own = rows.iter().map(|row| row.exit);
+    let exit = Exit::worst(own.chain((!void.is_empty()).then_some(Exit::Inconclusive)));
+    let first = arms.first();
+    let seed = first.map(|first| first.log.meta.seed);
+    Comparison {
+        schema: Comparison::SCHEMA,
+        scenario: first.map(|first| first.arm.scenario.name.clone()).unwrap_or_default(),
+        seed: seed.filter(|seed| arms.iter().all(|arm| arm.log.meta.seed == *seed)),
+        rows,
+        void,
+        exit,
+    }
+}
+
+impl Comparison {
+    /// The version of the shape that this crate writes.
+    pub const SCHEMA: u32 = 1;
+}
+
+fn row(finished: &FinishedArm<'_>) -> Row {
+    let FinishedArm { arm, log } = finished;
+    let judgement = judge(log, &arm.scenario);
+    let expect = &arm.scenario.expect;
+    let goodput = |figures: Option<Figures>| figures.map(|figures| figures.goodput);
+    let phases = &judgement.phases;
+    Row {
+        arm: arm.name.clone(),
+        description: arm.description.clone(),
+        control: arm.control,
+        goodput: GoodputByPhase {
+            before: goodput(phases.before),
+            during: goodput(phases.during),
+            after: goodput(phases.after),
+            end: goodput(phases.end),
+        },
+        attempts_per_request: phases.end.and_then(|end| end.attempts_per_request),
+        wasted_share: phases.end.and_then(|end| end.wasted_share),
+        time_to_recover: judgement.time_to_recover,
+        verdict: judgement.verdict,
+        expected: expect.verdict.into(),
+        held: holds(&judgement, expect),
+        exit: Exit::of(&judgement, expect, arm.control),
+        judgement,
+    }
+}
+
+/// Why these arms cannot be compared.
+fn void_reasons(_arms: &[FinishedArm<'_>]) -> Vec<String> {
+    Vec::new()
+}

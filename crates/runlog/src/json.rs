@@ -1,0 +1,152 @@
+use serde::Deserialize;
+
+use crate::model::RunLog;
+
+/// Why a run log could not be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum RunLogError {
+    /// The text is larger than any run log may be.
+    #[error("the run log has {bytes} bytes, more than the {limit} that one may have")]
+    TooLarge {
+        /// Its size.
+        bytes: usize,
+        /// The limit.
+        limit: usize,
+    },
+    /// The text is no JSON, or not of the shape of a run log.
+    #[error(
+        "not a run log: {0}; a run log is the `run.json` that `goodput run` writes, \
+         and begins with {{\"schema\": {schema}}}",
+        schema = RunLog::SCHEMA
+    )]
+    Malformed(#[source] serde_json::Error),
+    /// Another version of goodput wrote it.
+    #[error(
+        "the run log has schema {found}, and this version reads schema {expected}; \
+         run the scenario again, or read it with the version that wrote it"
+    )]
+    Schema {
+        /// What it says.
+        found: u64,
+        /// What can be read.
+        expected: u32,
+    },
+    /// A list is longer than it may be.
+    #[error("the run log has {found} {what}, more than the {limit} that one may have")]
+    TooMany {
+        /// What there is too much of.
+        what: &'static str,
+        /// How many there are.
+        found: usize,
+        /// The limit.
+        limit: usize,
+    },
+    /// A figure that no run can have.
+    #[error("the run log is inconsistent: {0}")]
+    Inconsistent(String),
+}
+
+impl RunLog {
+    /// The version of the shape that this crate writes and reads.
+    pub const SCHEMA: u32 = 1;
+    /// The largest text that is read, in bytes.
+    pub const BYTES_MAX: usize = 512 << 20;
+    /// The most windows: eleven and a half days of scenario time.
+    pub const WINDOWS_MAX: usize = 1_000_000;
+    /// The most events.
+    pub const EVENTS_MAX: usize = 100_000;
+    /// The most tiers in a window.
+    pub const TIERS_MAX: usize = 64;
+    /// The most buckets of a histogram.
+    pub const BUCKETS_MAX: usize = 100_000;
+
+    /// Writes the log as JSON.
+    ///
+    /// # Errors
+    ///
+    /// Where a figure is not finite, since JSON has no such number, or a list is longer than
+    /// [`RunLog::from_json`] would read.
+    pub fn to_json(&self) -> Result<String, RunLogError> {
+        self.check()?;
+        serde_json::to_string(self).map_err(RunLogError::Malformed)
+    }
+
+    /// Reads a log from JSON, and checks its schema, its sizes and its figures.
+    ///
+    /// # Errors
+    ///
+    /// Where the text is too large, no JSON, of another schema, or holds what no run can have seen.
+    pub fn from_json(text: &str) -> Result<Self, RunLogError> {
+        #[derive(Deserialize)]
+        struct Head {
+            schema: u64,
+        }
+        if text.len() > Self::BYTES_MAX {
+            return Err(RunLogError::TooLarge { bytes: text.len(), limit: Self::BYTES_MAX });
+        }
+        // The schema is read on its own first, since another version's shape may differ anywhere.
+        let head: Head = serde_json::from_str(text).map_err(RunLogError::Malformed)?;
+        if head.schema != u64::from(Self::SCHEMA) {
+            return Err(RunLogError::Schema { found: head.schema, expected: Self::SCHEMA });
+        }
+        let log: Self = serde_json::from_str(text).map_err(RunLogError::Malformed)?;
+        log.check()?;
+        Ok(log)
+    }
+
+    /// Checks sizes and figures.
+    fn check(&self) -> Result<(), RunLogError> {
+        at_most("windows", self.windows.len(), Self::WINDOWS_MAX)?;
+        at_most("events", self.events.len(), Self::EVENTS_MAX)?;
+        for (name, buckets) in [
+            ("buckets of the latency", &self.totals.latency),
+            ("buckets of the service time", &self.totals.service),
+            ("buckets of the send lag", &self.totals.send_lag),
+        ] {
+            at_most(name, buckets.len(), Self::BUCKETS_MAX)?;
+            if !buckets.iter().all(|(bound, _)| bound.is_finite() && *bound >= 0.0) {
+                return Err(RunLogError::Inconsistent(format!("a bound in the {name} is no time")));
+            }
+        }
+        let finite = |value: f64, what: &str| {
+            if value.is_finite() && value >= 0.0 {
+                Ok(())
+            } else {
+                Err(RunLogError::Inconsistent(format!("{what} is {value}")))
+            }
+        };
+        finite(self.meta.speed, "meta.speed")?;
+        finite(self.integrity.send_lag_p99_wall, "integrity.send_lag_p99_wall")?;
+        finite(self.integrity.smallest_timeout_wall, "integrity.smallest_timeout_wall")?;
+        let mut last = None;
+        for window in &self.windows {
+            if last.is_some_and(|last| window.second <= last) {
+                return Err(RunLogError::Inconsistent(format!(
+                    "the window of second {} does not come after its predecessor",
+                    window.second
+                )));
+            }
+            last = Some(window.second);
+            at_most("tiers in a window", window.tiers.len(), Self::TIERS_MAX)?;
+            for tier in &window.tiers {
+                let sum = tier.busy_useful
+                    + tier.busy_wasted
+                    + tier.oldest_age
+                    + tier.queue_delay.p50
+                    + tier.queue_delay.p99
+                    + tier.queue_delay.max
+                    + tier.capacity.unwrap_or(0.0)
+                    + tier.admitted.unwrap_or(0.0);
+                finite(sum, "a figure of a tier")?;
+            }
+            for quantiles in [&window.client.latency, &window.client.send_lag] {
+                finite(quantiles.p50 + quantiles.p99 + quantiles.max, "a latency or send lag")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn at_most(what: &'static str, found: usize, limit: usize) -> Result<(), RunLogError> {
+    if found > limit { Err(RunLogError::TooMany { what, found, limit }) } else { Ok(()) }
+}

@@ -1,0 +1,86 @@
+use goodput_scenario::Expectations;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::model::{DoubtKind, Judgement, Verdict};
+
+/// How a command ends, as its exit code says.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Exit {
+    /// 0: every expectation held.
+    Held,
+    /// 1: an expectation did not hold.
+    NotHeld,
+    /// 2: the command or the scenario is wrong.
+    Usage,
+    /// 3: a run was inconclusive, or an arm marked `control` did not fail.
+    Inconclusive,
+    /// 4: interrupted, faults reverted.
+    Interrupted,
+    /// 5: that the faults are gone could not be confirmed.
+    CleanUpUnconfirmed,
+}
+
+impl Exit {
+    /// The exit code.
+    pub const fn code(self) -> u8 {
+        match self {
+            Self::Held => 0,
+            Self::NotHeld => 1,
+            Self::Usage => 2,
+            Self::Inconclusive => 3,
+            Self::Interrupted => 4,
+            Self::CleanUpUnconfirmed => 5,
+        }
+    }
+
+    /// How one run ends. Where it is a `control`, it must have failed: one that recovered or stayed
+    /// steady makes the comparison void, whatever it was expected to do.
+    pub fn of(judgement: &Judgement, expect: &Expectations, control: bool) -> Self {
+        let doubted = |kind| judgement.doubts.iter().any(|doubt| doubt.kind == kind);
+        if doubted(DoubtKind::FaultUnreverted) {
+            Self::CleanUpUnconfirmed
+        } else if doubted(DoubtKind::Interrupted) {
+            Self::Interrupted
+        } else if judgement.verdict == Verdict::Inconclusive
+            || (control && !failed(judgement.verdict))
+        {
+            Self::Inconclusive
+        } else if holds(judgement, expect) {
+            Self::Held
+        } else {
+            Self::NotHeld
+        }
+    }
+
+    /// How several runs end together: the first of 5, 4, 2, 3, 1 that occurred, else 0.
+    pub fn worst(exits: impl IntoIterator<Item = Self>) -> Self {
+        exits.into_iter().max_by_key(|exit| exit.precedence()).unwrap_or(Self::Held)
+    }
+
+    const fn precedence(self) -> u8 {
+        match self {
+            Self::Held => 0,
+            Self::NotHeld => 1,
+            Self::Inconclusive => 2,
+            Self::Usage => 3,
+            Self::Interrupted => 4,
+            Self::CleanUpUnconfirmed => 5,
+        }
+    }
+}
+
+/// Whether a judgement is what was expected: the same verdict, and for `recovered` also a time to
+/// recover of at most `within`. An inconclusive run holds nothing.
+pub fn holds(judgement: &Judgement, expect: &Expectations) -> bool {
+    let in_time =
+        judgement.time_to_recover.is_some_and(|seconds| seconds <= expect.within.as_secs_f64());
+    judgement.verdict == Verdict::from(expect.verdict)
+        && (judgement.verdict != Verdict::Recovered || in_time)
+}
+
+/// Whether a verdict is what a control must show.
+const fn failed(verdict: Verdict) -> bool {
+    matches!(verdict, Verdict::Metastable | Verdict::SlowRecovery)
+}
