@@ -73,8 +73,8 @@ impl Ratio {
     /// # Errors
     ///
     /// Where `value` is NaN or outside 0 to 1.
-    pub fn new(value: f64) -> Result<Self, RangeError> {
-        if (0.0..=1.0).contains(&value) {
+    pub const fn new(value: f64) -> Result<Self, RangeError> {
+        if value >= 0.0 && value <= 1.0 {
             Ok(Self(value))
         } else {
             Err(RangeError { value, range: "a ratio from 0 to 1" })

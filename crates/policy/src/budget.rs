@@ -1,103 +1,151 @@
-//! Retry budgets: how many retries a client may send for what it has seen.
-use std::time::Duration;
+//! Retry budgets: how many retries a layer may send for what it has seen.
+//!
+//! A retry limit bounds what one request can cost; a budget bounds what all of them cost together.
+//! What it is credited for matters more than its percentage: per request, a total failure is
+//! amplified by 1 + p for as long as it lasts; per success, retries die out while it lasts. A floor
+//! counts per client, so that in a fleet the sum of the floors dominates.
+//!
+//! Every budget is fixed-point arithmetic on integers, and every window is counted in buckets aligned
+//! to bucket edges ([`window`]). `now` must not decrease; an equal `now` is legal, and a stale one
+//! counts as the last.
+//!
+//! Whoever drives a budget calls, for one request at one layer: [`Budget::on_request`] once, then for
+//! each try [`Budget::on_success`] or [`Budget::on_failure`], and after a failure, before anything
+//! else about this request, [`Budget::try_retry`] if a retry is wanted.
 
-use goodput_clock::{Ratio, Timestamp, text};
-use serde::{Deserialize, Serialize};
+mod aws_quota;
+mod config;
+mod finagle;
+mod grpc_throttle;
+mod sre_ratio;
+#[cfg(test)]
+mod tests;
+mod token_bucket;
+mod window;
+
+use goodput_clock::Timestamp;
 
 use crate::attempt::FailureClass;
 
-/// What a Finagle budget is credited for.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Deserialize, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Credit {
-    /// Each request as it begins (`RetryFilter`).
-    #[default]
-    Request,
-    /// Each success (`RequeueFilter`, linkerd, reqwest).
-    Success,
+pub use aws_quota::AwsQuota;
+pub use config::{BudgetConfig, InvalidBudget, UnknownBudget};
+pub use finagle::{Credit, Finagle};
+pub use grpc_throttle::GrpcThrottle;
+pub use sre_ratio::SreRatio;
+pub use token_bucket::TokenBucket;
+
+/// What one retry took out of a budget; some rules give it back when that retry succeeds.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[must_use = "the permit belongs to the retry, whose success may return it"]
+pub struct Permit(u64);
+
+impl Permit {
+    /// The permit of a rule that gives nothing back.
+    const FREE: Self = Self(0);
 }
 
-/// Which budget a layer has. Written as a name, which stands for its defaults, or as a table:
-/// `"off"`, `"sre-ratio"`, `{ kind = "finagle", ratio = 0.2 }`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum BudgetConfig {
-    /// No budget: every retry is allowed.
-    #[default]
-    Off,
-    /// Retry if retries + 1 ≤ ratio × requests in a sliding window.
-    SreRatio {
-        /// Default 0.1.
-        ratio: Ratio,
-        /// Default 10 s.
-        #[serde(with = "text::duration")]
-        window: Duration,
-    },
-    /// Finagle's token bucket whose tokens expire, with a floor.
-    Finagle {
-        /// Default 0.2.
-        ratio: Ratio,
-        /// The floor in retries per second. Default 10.
-        min_per_second: f64,
-        /// How long tokens live. Default 10 s.
-        #[serde(with = "text::duration")]
-        window: Duration,
-        /// Default request.
-        credit: Credit,
-    },
-    /// A bucket that gains a fraction of a token per success and pays one per retry.
-    TokenBucket {
-        /// Tokens per success. Default 0.1.
-        ratio: Ratio,
-        /// The most it holds. Default 10.
-        max: f64,
-    },
-    /// gRPC's retryThrottling (A6).
-    GrpcThrottle {
-        /// Default 10.
-        max_tokens: f64,
-        /// Default 0.1.
-        token_ratio: f64,
-    },
-    /// The retry quota of the AWS SDKs' standard mode.
-    AwsQuota {
-        /// Default 500.
-        capacity: f64,
-        /// Default 5.
-        cost: f64,
-        /// What a retry after a time-out costs. Default as `cost`.
-        timeout_cost: Option<f64>,
-    },
-}
-
-/// The state of a budget.
+/// The state of one budget.
 #[derive(Clone, Debug)]
-pub struct Budget {
-    config: BudgetConfig,
+pub struct Budget(Rule);
+
+#[derive(Clone, Debug)]
+enum Rule {
+    Off,
+    SreRatio(sre_ratio::State),
+    Finagle(finagle::State),
+    TokenBucket(token_bucket::State),
+    GrpcThrottle(grpc_throttle::State),
+    AwsQuota(aws_quota::State),
 }
 
 impl Budget {
-    /// A fresh budget.
+    /// A fresh budget. Buckets begin full, windows empty.
+    ///
+    /// ```
+    /// use goodput_clock::Timestamp;
+    /// use goodput_policy::attempt::FailureClass;
+    /// use goodput_policy::budget::{Budget, BudgetConfig, SreRatio};
+    ///
+    /// let mut budget = Budget::new(BudgetConfig::SreRatio(SreRatio::default()));
+    /// let now = Timestamp::from_secs(1);
+    /// for _ in 0..10 {
+    ///     budget.on_request(now);
+    /// }
+    /// assert!(budget.try_retry(now, FailureClass::Timeout).is_some());
+    /// assert!(budget.try_retry(now, FailureClass::Timeout).is_none());
+    /// ```
     pub fn new(config: BudgetConfig) -> Self {
-        Self { config }
+        Self(match config {
+            BudgetConfig::Off => Rule::Off,
+            BudgetConfig::SreRatio(config) => Rule::SreRatio(sre_ratio::State::new(config)),
+            BudgetConfig::Finagle(config) => Rule::Finagle(finagle::State::new(config)),
+            BudgetConfig::TokenBucket(config) => {
+                Rule::TokenBucket(token_bucket::State::new(config))
+            }
+            BudgetConfig::GrpcThrottle(config) => {
+                Rule::GrpcThrottle(grpc_throttle::State::new(config))
+            }
+            BudgetConfig::AwsQuota(config) => Rule::AwsQuota(aws_quota::State::new(config)),
+        })
     }
 
-    /// A request (not an attempt) begins.
-    pub fn on_request(&mut self, _now: Timestamp) {}
-
-    /// An attempt succeeded; `retried` where it was not the request's first at this layer.
-    pub fn on_success(&mut self, _now: Timestamp, _retried: bool) {}
-
-    /// An attempt failed.
-    pub fn on_failure(&mut self, _now: Timestamp, _class: FailureClass) {}
-
-    /// Takes one retry out of the budget, or says that there is none.
-    pub fn try_retry(&mut self, _now: Timestamp, _class: FailureClass) -> bool {
-        self.config == BudgetConfig::Off
+    /// A request begins at this layer, before its first try.
+    pub fn on_request(&mut self, now: Timestamp) {
+        match &mut self.0 {
+            Rule::SreRatio(state) => state.on_request(now),
+            Rule::Finagle(state) => state.on_request(now),
+            Rule::Off | Rule::TokenBucket(_) | Rule::GrpcThrottle(_) | Rule::AwsQuota(_) => {}
+        }
     }
 
-    /// Retries that could be taken now, for a gauge; infinite where off.
-    pub fn tokens(&self, _now: Timestamp) -> f64 {
-        f64::INFINITY
+    /// A try succeeded: the request's first where `permit` is none, else the retry that took
+    /// `permit`.
+    pub fn on_success(&mut self, now: Timestamp, permit: Option<Permit>) {
+        match &mut self.0 {
+            Rule::Finagle(state) => state.on_success(now),
+            Rule::TokenBucket(state) => state.on_success(),
+            Rule::GrpcThrottle(state) => state.on_success(),
+            Rule::AwsQuota(state) => state.on_success(permit),
+            Rule::Off | Rule::SreRatio(_) => {}
+        }
+    }
+
+    /// A try failed in a way that the layer retries, whether or not it has retries left. Failures of
+    /// other classes do not count.
+    pub fn on_failure(&mut self) {
+        match &mut self.0 {
+            Rule::GrpcThrottle(state) => state.on_failure(),
+            Rule::Off
+            | Rule::SreRatio(_)
+            | Rule::Finagle(_)
+            | Rule::TokenBucket(_)
+            | Rule::AwsQuota(_) => {}
+        }
+    }
+
+    /// Takes one retry after a failure of this class out of the budget, or nothing where there is
+    /// not enough.
+    pub fn try_retry(&mut self, now: Timestamp, class: FailureClass) -> Option<Permit> {
+        match &mut self.0 {
+            Rule::Off => Some(Permit::FREE),
+            Rule::SreRatio(state) => state.try_retry(now),
+            Rule::Finagle(state) => state.try_retry(now),
+            Rule::TokenBucket(state) => state.try_retry(),
+            Rule::GrpcThrottle(state) => state.try_retry(),
+            Rule::AwsQuota(state) => state.try_retry(class),
+        }
+    }
+
+    /// How many retries could be taken at `now` if nothing else happened, as a real number, for a
+    /// gauge; infinite where off.
+    pub fn tokens(&self, now: Timestamp) -> f64 {
+        match &self.0 {
+            Rule::Off => f64::INFINITY,
+            Rule::SreRatio(state) => state.tokens(now),
+            Rule::Finagle(state) => state.tokens(now),
+            Rule::TokenBucket(state) => state.tokens(),
+            Rule::GrpcThrottle(state) => state.tokens(),
+            Rule::AwsQuota(state) => state.tokens(),
+        }
     }
 }

@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::attempt::{AttemptResult, FailureClass, RetryOn};
 use crate::backoff::Backoff;
-use crate::budget::{Budget, BudgetConfig};
+use crate::budget::{Budget, BudgetConfig, Permit};
 
 /// Who shares one retry budget.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Deserialize, Serialize)]
@@ -232,10 +232,12 @@ struct Frame {
     until: Timestamp,
     /// The layer's last backoff for this request.
     backoff: Option<Duration>,
+    /// What the running try took out of the budget, where it is a retry.
+    permit: Option<Permit>,
 }
 
 impl Frame {
-    const FRESH: Self = Self { tries: 0, until: Timestamp::MAX, backoff: None };
+    const FRESH: Self = Self { tries: 0, until: Timestamp::MAX, backoff: None, permit: None };
 }
 
 /// What a waiting call does when it wakes up.
@@ -268,11 +270,7 @@ impl Call {
         deadline: Timestamp,
         layers: &mut Layers,
     ) -> (Self, Step) {
-        let count = layers.configs.len();
-        for layer in 0..count {
-            layers.budget(client, layer).on_request(now);
-        }
-        let frames = vec![Frame::FRESH; count];
+        let frames = vec![Frame::FRESH; layers.configs.len()];
         let mut call =
             Self { client, deadline, attempts: 0, until: Timestamp::MAX, frames, wakeup: None };
         let step = call.send(now, 0, layers);
@@ -290,8 +288,8 @@ impl Call {
             AttemptResult::Success => {
                 for layer in 0..self.frames.len() {
                     layers.counters[layer].succeeded += 1;
-                    let retried = self.frames[layer].tries > 0;
-                    layers.budget(self.client, layer).on_success(now, retried);
+                    let permit = self.frames[layer].permit;
+                    layers.budget(self.client, layer).on_success(now, permit);
                 }
                 Step::Done(if now <= self.deadline { Outcome::Good } else { Outcome::Late })
             }
@@ -329,6 +327,7 @@ impl Call {
             self.frames[index].until = timeout.map_or(Timestamp::MAX, |timeout| now + timeout);
             if self.frames[index].tries == 0 {
                 layers.counters[index].first += 1;
+                layers.budget(self.client, index).on_request(now);
             } else {
                 layers.counters[index].retries += 1;
             }
@@ -352,7 +351,9 @@ impl Call {
     ) -> Step {
         loop {
             layers.counters[layer].failed[class as usize] += 1;
-            layers.budget(self.client, layer).on_failure(now, class);
+            if layers.configs[layer].retry_on.contains(class) {
+                layers.budget(self.client, layer).on_failure();
+            }
             let reason = match self.decide(now, layer, class, layers) {
                 Decision::Retry { at } if at <= now => {
                     self.advance(layer);
@@ -407,11 +408,9 @@ impl Call {
         if let Some((outer, frame)) = outer.filter(|(_, frame)| frame.until <= at) {
             return Decision::OuterTimeout { layer: outer, at: frame.until };
         }
-        if layers.budget(self.client, layer).try_retry(now, class) {
-            Decision::Retry { at }
-        } else {
-            Decision::Stop(StopReason::Budget)
-        }
+        let permit = layers.budget(self.client, layer).try_retry(now, class);
+        self.frames[layer].permit = permit;
+        if permit.is_some() { Decision::Retry { at } } else { Decision::Stop(StopReason::Budget) }
     }
 
     /// Counts a retry of `layer`; the layers inside it begin anew.

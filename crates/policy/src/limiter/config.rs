@@ -89,11 +89,12 @@ impl ServiceTime {
 
 impl<'de> Deserialize<'de> for ServiceTime {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        // The braces keep unknown keys out: a unit variant would let them pass.
         #[derive(Deserialize)]
         #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
         enum Written {
-            Constant,
-            Exponential,
+            Constant {},
+            Exponential {},
             Lognormal { sigma: f64 },
         }
         struct ServiceTimeVisitor;
@@ -116,8 +117,8 @@ impl<'de> Deserialize<'de> for ServiceTime {
 
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<ServiceTime, A::Error> {
                 match Written::deserialize(MapAccessDeserializer::new(map))? {
-                    Written::Constant => Ok(ServiceTime::Constant),
-                    Written::Exponential => Ok(ServiceTime::Exponential),
+                    Written::Constant {} => Ok(ServiceTime::Constant),
+                    Written::Exponential {} => Ok(ServiceTime::Exponential),
                     Written::Lognormal { sigma } if sigma > 0.0 && sigma <= 4.0 => {
                         Ok(ServiceTime::Lognormal { sigma })
                     }

@@ -1,0 +1,172 @@
+//! How a budget is written: as a name that stands for its defaults, or as a table.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use goodput_clock::Ratio;
+use serde::de::{Error, MapAccess, Visitor, value::MapAccessDeserializer};
+use serde::{Deserialize, Deserializer, Serialize};
+
+use super::{AwsQuota, Finagle, GrpcThrottle, SreRatio, TokenBucket};
+
+/// Which budget a layer has.
+///
+/// Written as a name, which stands for its defaults (`"sre-ratio"`), or as a table in which absent
+/// keys take their defaults (`{ kind = "finagle", credit = "success" }`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum BudgetConfig {
+    /// No budget: every retry is allowed.
+    #[default]
+    Off,
+    /// Retries are a bounded share of requests, without a floor.
+    SreRatio(SreRatio),
+    /// A token bucket whose tokens expire, with a floor.
+    Finagle(Finagle),
+    /// A bucket that successes fill and retries drain.
+    TokenBucket(TokenBucket),
+    /// Failures close it, successes open it.
+    GrpcThrottle(GrpcThrottle),
+    /// A quota that retries use up and successes restore.
+    AwsQuota(AwsQuota),
+}
+
+impl BudgetConfig {
+    /// The names, in the order of their declaration.
+    pub const NAMES: [&'static str; 6] =
+        ["off", "sre-ratio", "finagle", "token-bucket", "grpc-throttle", "aws-quota"];
+
+    /// The name in files and on command lines.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::SreRatio(_) => "sre-ratio",
+            Self::Finagle(_) => "finagle",
+            Self::TokenBucket(_) => "token-bucket",
+            Self::GrpcThrottle(_) => "grpc-throttle",
+            Self::AwsQuota(_) => "aws-quota",
+        }
+    }
+
+    /// Checks what the types cannot. What has been deserialised has been checked.
+    ///
+    /// # Errors
+    ///
+    /// Where a value is outside the range that its documentation names.
+    pub fn validate(&self) -> Result<(), InvalidBudget> {
+        match self {
+            Self::Off => Ok(()),
+            Self::SreRatio(config) => config.validate(),
+            Self::Finagle(config) => config.validate(),
+            Self::TokenBucket(config) => config.validate(),
+            Self::GrpcThrottle(config) => config.validate(),
+            Self::AwsQuota(config) => config.validate(),
+        }
+    }
+}
+
+/// A budget of which a value is out of range.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("{0}")]
+pub struct InvalidBudget(pub(super) &'static str);
+
+/// A name that no budget has.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("unknown budget `{0}`; write {EXAMPLE}")]
+pub struct UnknownBudget(String);
+
+/// Reads a name, which stands for the budget's defaults.
+impl FromStr for BudgetConfig {
+    type Err = UnknownBudget;
+
+    fn from_str(name: &str) -> Result<Self, UnknownBudget> {
+        Ok(match name {
+            "off" => Self::Off,
+            "sre-ratio" => Self::SreRatio(SreRatio::default()),
+            "finagle" => Self::Finagle(Finagle::default()),
+            "token-bucket" => Self::TokenBucket(TokenBucket::default()),
+            "grpc-throttle" => Self::GrpcThrottle(GrpcThrottle::default()),
+            "aws-quota" => Self::AwsQuota(AwsQuota::default()),
+            _ => return Err(UnknownBudget(name.chars().take(64).collect())),
+        })
+    }
+}
+
+impl<'de> Deserialize<'de> for BudgetConfig {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(BudgetVisitor)
+    }
+}
+
+struct BudgetVisitor;
+
+impl<'de> Visitor<'de> for BudgetVisitor {
+    type Value = BudgetConfig;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a budget: {EXAMPLE}")
+    }
+
+    fn visit_str<E: Error>(self, name: &str) -> Result<BudgetConfig, E> {
+        name.parse().map_err(E::custom)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<BudgetConfig, A::Error> {
+        let hint = |problem: &dyn fmt::Display| {
+            A::Error::custom(format_args!("{problem}; write {EXAMPLE}"))
+        };
+        let config = match Written::deserialize(MapAccessDeserializer::new(map)) {
+            Ok(Written::Off {}) => BudgetConfig::Off,
+            Ok(Written::SreRatio(config)) => BudgetConfig::SreRatio(config),
+            Ok(Written::Finagle(config)) => BudgetConfig::Finagle(config),
+            Ok(Written::TokenBucket(config)) => BudgetConfig::TokenBucket(config),
+            Ok(Written::GrpcThrottle(config)) => BudgetConfig::GrpcThrottle(config),
+            Ok(Written::AwsQuota(config)) => BudgetConfig::AwsQuota(config),
+            Err(error) => return Err(hint(&error.to_string().trim_end())),
+        };
+        config.validate().map_err(|error| hint(&error))?;
+        Ok(config)
+    }
+}
+
+/// The form of a table. `Off` has braces since a unit variant would let unknown keys pass.
+#[derive(Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+enum Written {
+    Off {},
+    SreRatio(SreRatio),
+    Finagle(Finagle),
+    TokenBucket(TokenBucket),
+    GrpcThrottle(GrpcThrottle),
+    AwsQuota(AwsQuota),
+}
+
+pub(super) fn window_in_range(window: Duration) -> Result<(), InvalidBudget> {
+    if (Duration::from_millis(100)..=Duration::from_mins(10)).contains(&window) {
+        return Ok(());
+    }
+    Err(InvalidBudget("`window` must be from 100 ms to 10 min, such as \"10s\""))
+}
+
+/// A number of retries or tokens in millionths.
+pub(super) const fn micros(count: f64) -> i64 {
+    (count * MICRO as f64).round() as i64
+}
+
+const fn ratio(value: f64) -> Ratio {
+    match Ratio::new(value) {
+        Ok(ratio) => ratio,
+        Err(_) => Ratio::ZERO,
+    }
+}
+
+pub(super) const TENTH: Ratio = ratio(0.1);
+pub(super) const FIFTH: Ratio = ratio(0.2);
+
+/// A whole retry or token in millionths.
+pub(super) const MICRO: i64 = 1_000_000;
+
+const EXAMPLE: &str = "\"off\", \"sre-ratio\", \"finagle\", \"token-bucket\", \
+     \"grpc-throttle\", \"aws-quota\", or a table such as { kind = \"sre-ratio\", ratio = 0.1, \
+     window = \"10s\" }";
