@@ -5,7 +5,7 @@
 //! that carries them out records. The network rig and the simulator run the same values.
 //!
 //! On the server's side stand [`edge`], [`limiter`] and [`fault`]; on the client's side [`retry`],
-//! [`backoff`], [`budget`] and [`pool`]; [`deadline`] is what both say to each other on the wire, and
+//! [`backoff`], [`budget`] and [`pool`]; [`deadline`] and [`priority`] are what both say to each other on the wire, and
 //! [`lever`] what a person can pull.
 
 pub mod attempt;
@@ -17,4 +17,5 @@ pub mod fault;
 pub mod lever;
 pub mod limiter;
 pub mod pool;
+pub mod priority;
 pub mod retry;
