@@ -1,1 +1,23 @@
-//! x
+//! What a run was, for people and for machines: terminal text, JSON, JUnit and one HTML file.
+//!
+//! Reports read run logs and judgements; they never call an engine, and they speak scenario time. A
+//! [`Report`] is one run or one comparison; each form is a pure function of it, and
+//! [`write_run_folder`] puts them all on disk together with what is needed to judge and draw the run
+//! again ([`read_run_folder`]).
+
+mod criteria;
+mod fold;
+mod folder;
+mod format;
+mod html;
+mod junit;
+mod report;
+mod result;
+mod text;
+mod timeline;
+
+pub use criteria::{Criterion, CriterionOutcome};
+pub use folder::{FolderError, RunFolder, SavedArm, SavedRun, read_run_folder, write_run_folder};
+pub use report::{Report, ReportedRun};
+pub use result::{RESULT_SCHEMA, ResultFile, RunResult, RunStatus, result_schema, run_log_schema};
+pub use text::TextStyle;

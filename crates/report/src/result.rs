@@ -1,0 +1,178 @@
+//! `result.json`: the outcome for machines.
+
+use goodput_clock::Seed;
+use goodput_runlog::{Ending, EngineKind, Integrity, RunLog};
+use goodput_verdict::{Doubt, Evidence, Exit, PhaseFigures, Span, Verdict};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::criteria::{self, Criterion};
+use crate::report::{Report, ReportedRun};
+
+/// The version of the shape of `result.json`.
+pub const RESULT_SCHEMA: u32 = 1;
+
+/// What `result.json` holds: one run, or the arms of a comparison.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+pub struct ResultFile {
+    /// The version of this shape.
+    pub schema: u32,
+    /// The scenario's name.
+    pub scenario: String,
+    /// The command that repeats it.
+    pub command: String,
+    /// The version of goodput.
+    pub version: String,
+    /// How the command ended.
+    pub exit: Exit,
+    /// The exit code that goes with it.
+    pub exit_code: u8,
+    /// Why arms cannot be compared with each other; empty for a single run.
+    pub void: Vec<String>,
+    /// The runs: one, or one an arm.
+    pub runs: Vec<RunResult>,
+}
+
+/// The outcome of a run.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+pub struct RunResult {
+    /// The arm; absent where the scenario ran as written above its arms.
+    pub arm: Option<String>,
+    /// Whether the arm must fail, or the comparison is void.
+    pub control: bool,
+    /// How the run itself went.
+    pub status: RunStatus,
+    /// What the outcome was.
+    pub verdict: Verdict,
+    /// What it was expected to be.
+    pub expected: Verdict,
+    /// Whether the expectation held.
+    pub held: bool,
+    /// How a command ends that runs this alone.
+    pub exit: Exit,
+    /// The outcome in one sentence.
+    pub summary: String,
+    /// What carried the run out.
+    pub engine: EngineKind,
+    /// The seed. A number loses digits above 2^53 where it is read as a float; see `seed_text`.
+    #[schemars(with = "u64")]
+    pub seed: Seed,
+    /// The seed as text, exact everywhere.
+    pub seed_text: String,
+    /// Scenario seconds per wall second.
+    pub speed: f64,
+    /// When the run began, UTC, RFC 3339; empty for the simulator.
+    pub started: String,
+    /// The first fault's start and the last one's end, in seconds; absent where there was none.
+    pub trigger: Option<Span>,
+    /// Seconds from the trigger's end until goodput was back; absent where it never was.
+    pub time_to_recover: Option<f64>,
+    /// Seconds since the trigger's end at which goodput last left its band after it had been back.
+    pub relapsed: Option<f64>,
+    /// Requests that would have been good at the baseline's ratio, and were not.
+    pub goodput_lost: f64,
+    /// What the run had to meet, each with its value and its threshold.
+    pub criteria: Vec<Criterion>,
+    /// Figures by phase.
+    pub phases: PhaseFigures,
+    /// What supports the verdict.
+    pub evidence: Vec<Evidence>,
+    /// Why the run cannot be trusted; empty where it can.
+    pub doubts: Vec<Doubt>,
+    /// Figures about the measurement itself.
+    pub integrity: Integrity,
+}
+
+/// How a run itself went, whatever its outcome.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum RunStatus {
+    /// It ran to its end.
+    Completed,
+    /// It was interrupted, and its faults reverted.
+    Interrupted,
+    /// That its faults were reverted could not be confirmed.
+    CleanUpUnconfirmed,
+}
+
+impl ResultFile {
+    pub(crate) fn of(report: &Report<'_>) -> Self {
+        let runs = report.runs();
+        let first = runs.first().map(|run| &run.log.meta);
+        let (scenario, void) = match report {
+            Report::Run(run) => (run.log.meta.scenario.clone(), Vec::new()),
+            Report::Comparison { comparison, .. } => {
+                (comparison.scenario.clone(), comparison.void.clone())
+            }
+        };
+        Self {
+            schema: RESULT_SCHEMA,
+            scenario,
+            command: report.command().to_owned(),
+            version: first.map(|meta| meta.version.clone()).unwrap_or_default(),
+            exit: report.exit(),
+            exit_code: report.exit().code(),
+            void,
+            runs: runs.iter().map(RunResult::of).collect(),
+        }
+    }
+
+    /// The file's text, ending with a line break.
+    ///
+    /// # Errors
+    ///
+    /// Where it cannot be written as JSON.
+    pub fn to_json(&self) -> serde_json::Result<String> {
+        serde_json::to_string_pretty(self).map(|json| json + "\n")
+    }
+}
+
+impl RunResult {
+    fn of(run: &ReportedRun<'_>) -> Self {
+        let (meta, judgement) = (&run.log.meta, run.judgement);
+        Self {
+            arm: meta.arm.clone(),
+            control: run.control,
+            status: RunStatus::of(run.log),
+            verdict: judgement.verdict,
+            expected: run.scenario.expect.verdict.into(),
+            held: run.held(),
+            exit: run.exit(),
+            summary: judgement.summary.clone(),
+            engine: meta.engine,
+            seed: meta.seed,
+            seed_text: meta.seed.0.to_string(),
+            speed: meta.speed,
+            started: meta.started.clone(),
+            trigger: judgement.trigger,
+            time_to_recover: judgement.time_to_recover,
+            relapsed: judgement.relapsed,
+            goodput_lost: judgement.goodput_lost,
+            criteria: criteria::criteria(run),
+            phases: judgement.phases,
+            evidence: judgement.evidence.clone(),
+            doubts: judgement.doubts.clone(),
+            integrity: run.log.integrity.clone(),
+        }
+    }
+}
+
+impl RunStatus {
+    fn of(log: &RunLog) -> Self {
+        match log.ending {
+            _ if !log.integrity.faults_unreverted.is_empty() => Self::CleanUpUnconfirmed,
+            Ending::Completed => Self::Completed,
+            Ending::Interrupted => Self::Interrupted,
+        }
+    }
+}
+
+/// The JSON schema of `result.json`.
+pub fn result_schema() -> serde_json::Value {
+    schemars::schema_for!(ResultFile).to_value()
+}
+
+/// The JSON schema of `runlog.json`.
+pub fn run_log_schema() -> serde_json::Value {
+    schemars::schema_for!(RunLog).to_value()
+}
