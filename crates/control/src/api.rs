@@ -37,9 +37,53 @@ pub const fn default_lease() -> Duration {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct RenewRequest {
-    /// The lease from now on.
+    /// The lease from now on, in the range of [`FaultRequest::lease`].
     #[serde(default = "default_lease", with = "text::duration")]
     pub lease: Duration,
+    /// Who asks, for the audit log.
+    #[serde(default)]
+    pub by: String,
+    /// Why, for the audit log.
+    #[serde(default)]
+    pub reason: String,
+}
+
+/// Who gives a command and why, for the audit log: the body of commands that need nothing else, and
+/// two fields of the body of all others.
+#[derive(Clone, Debug, Default, Eq, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Cause {
+    /// Who asks; at most 100 characters.
+    pub by: String,
+    /// Why; at most 1,000 characters.
+    pub reason: String,
+}
+
+impl Cause {
+    /// Who and why.
+    pub fn new(by: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self { by: by.into(), reason: reason.into() }
+    }
+}
+
+/// Answer to `DELETE /faults/{name}`.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+pub struct Removal {
+    /// The fault that was ended; none where no such fault was in force.
+    pub removed: Option<FaultView>,
+    /// The state read back after it.
+    pub state: ServerState,
+}
+
+/// Answer to `POST /levers/{name}`.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+pub struct Pulled<S> {
+    /// The lever's name.
+    pub lever: String,
+    /// What it did, in words, such as "shed 512 attempts".
+    pub did: String,
+    /// The state read back after it.
+    pub state: S,
 }
 
 /// A fault in force, as read back.

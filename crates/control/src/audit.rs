@@ -1,0 +1,221 @@
+//! The audit log: one JSON object a line, appended, never changed.
+
+use std::collections::VecDeque;
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::api::Cause;
+
+/// One command, refusal or expiry.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+pub struct AuditEntry {
+    /// When, UTC, RFC 3339.
+    pub when: String,
+    /// Who, as they say themselves.
+    pub by: String,
+    /// Where the command came from, as address and port; empty where it came from inside.
+    pub source: String,
+    /// Why, as they say themselves.
+    pub reason: String,
+    /// The command, such as `POST /faults`.
+    pub command: String,
+    /// What was asked for.
+    pub what: Value,
+    /// The state before.
+    pub before: Value,
+    /// The state after; null where nothing changed.
+    pub after: Value,
+    /// `done`, or why not.
+    pub outcome: String,
+}
+
+impl AuditEntry {
+    /// An entry of now, with nothing in it but who, where from, and the command.
+    pub fn now(cause: Cause, source: String, command: String) -> Self {
+        Self {
+            when: jiff::Timestamp::now().to_string(),
+            by: cause.by,
+            source,
+            reason: cause.reason,
+            command,
+            what: Value::Null,
+            before: Value::Null,
+            after: Value::Null,
+            outcome: String::new(),
+        }
+    }
+}
+
+/// The file of an audit log cannot be opened.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot open the audit log {path}: {source}; give a file in a writable directory")]
+pub struct AuditError {
+    /// The file.
+    pub path: PathBuf,
+    /// Why.
+    pub source: std::io::Error,
+}
+
+/// An audit log. Clones share one sink. A write that fails is counted and kept for
+/// [`Audit::failures`] and the metrics; it never stops a command.
+#[derive(Clone, Debug)]
+pub struct Audit {
+    sink: Arc<Mutex<Sink>>,
+}
+
+#[derive(Debug)]
+struct Sink {
+    target: Target,
+    failures: u64,
+    last_failure: Option<String>,
+}
+
+#[derive(Debug)]
+enum Target {
+    Off,
+    Memory(VecDeque<AuditEntry>),
+    File { file: File, path: PathBuf },
+}
+
+impl Audit {
+    /// Writes nothing down.
+    pub fn off() -> Self {
+        Self::to(Target::Off)
+    }
+
+    /// Keeps the last 10,000 entries in memory.
+    pub fn memory() -> Self {
+        Self::to(Target::Memory(VecDeque::new()))
+    }
+
+    /// Appends to a file, which is created where it is not there.
+    ///
+    /// # Errors
+    ///
+    /// Where the file cannot be opened for appending.
+    pub fn file(path: &Path) -> Result<Self, AuditError> {
+        match OpenOptions::new().create(true).append(true).open(path) {
+            Ok(file) => Ok(Self::to(Target::File { file, path: path.to_owned() })),
+            Err(source) => Err(AuditError { path: path.to_owned(), source }),
+        }
+    }
+
+    /// Appends an entry.
+    pub fn append(&self, entry: AuditEntry) {
+        let mut sink = self.lock();
+        let failure = match &mut sink.target {
+            Target::Off => None,
+            Target::Memory(entries) => {
+                if entries.len() == MEMORY_ENTRIES {
+                    entries.pop_front();
+                }
+                entries.push_back(entry);
+                None
+            }
+            Target::File { file, path } => write_line(file, &entry)
+                .err()
+                .map(|error| format!("cannot write to {}: {error}", path.display())),
+        };
+        if let Some(failure) = failure {
+            sink.failures += 1;
+            sink.last_failure = Some(failure);
+        }
+    }
+
+    /// The entries kept in memory, oldest first; none for other sinks.
+    pub fn entries(&self) -> Vec<AuditEntry> {
+        match &self.lock().target {
+            Target::Memory(entries) => entries.iter().cloned().collect(),
+            Target::Off | Target::File { .. } => Vec::new(),
+        }
+    }
+
+    /// How many writes have failed, and how the last one did.
+    pub fn failures(&self) -> (u64, Option<String>) {
+        let sink = self.lock();
+        (sink.failures, sink.last_failure.clone())
+    }
+
+    /// The log's own metrics in Prometheus's text format.
+    pub(crate) fn metrics(&self) -> String {
+        let failures = self.lock().failures;
+        format!(
+            "# HELP rig_audit_write_failures_total Entries of the audit log that were lost.\n\
+             # TYPE rig_audit_write_failures_total counter\n\
+             rig_audit_write_failures_total {failures}\n"
+        )
+    }
+
+    fn to(target: Target) -> Self {
+        Self { sink: Arc::new(Mutex::new(Sink { target, failures: 0, last_failure: None })) }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Sink> {
+        self.sink.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// One write a line, so that lines of several processes in one file do not mix.
+fn write_line(file: &mut File, entry: &AuditEntry) -> std::io::Result<()> {
+    let mut line = serde_json::to_vec(entry)?;
+    line.push(b'\n');
+    file.write_all(&line)
+}
+
+const MEMORY_ENTRIES: usize = 10_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(command: &str) -> AuditEntry {
+        let cause = Cause::new("me", "a \"test\"\nof lines");
+        AuditEntry::now(cause, "127.0.0.1:1".to_owned(), command.to_owned())
+    }
+
+    #[test]
+    fn a_file_gets_one_line_an_entry_after_what_is_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("audit.jsonl");
+        for command in ["first", "second"] {
+            Audit::file(&path).unwrap().append(entry(command));
+        }
+        let text = std::fs::read_to_string(&path).unwrap();
+        let read: Vec<AuditEntry> =
+            text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert_eq!(read.iter().map(|e| &e.command).collect::<Vec<_>>(), ["first", "second"]);
+        assert!(read[0].when.ends_with('Z'), "{}", read[0].when);
+        assert!(read[0].when.parse::<jiff::Timestamp>().is_ok());
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_opened_is_named() {
+        let error = Audit::file(Path::new("/nowhere/audit.jsonl")).unwrap_err().to_string();
+        assert!(error.contains("/nowhere/audit.jsonl"), "{error}");
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_write_that_fails_is_counted_and_goes_on() {
+        let audit = Audit::file(Path::new("/dev/full")).unwrap();
+        audit.append(entry("one"));
+        audit.append(entry("two"));
+        let (failures, last) = audit.failures();
+        assert_eq!(failures, 2);
+        assert!(last.unwrap().contains("/dev/full"));
+        assert!(audit.metrics().contains("rig_audit_write_failures_total 2"));
+    }
+
+    #[test]
+    fn memory_keeps_the_last_entries_only() {
+        let audit = Audit::memory();
+        (0..MEMORY_ENTRIES + 1).for_each(|n| audit.append(entry(&n.to_string())));
+        let entries = audit.entries();
+        assert_eq!((entries.len(), entries[0].command.as_str()), (MEMORY_ENTRIES, "1"));
+    }
+}

@@ -1,0 +1,428 @@
+use std::time::Duration;
+
+use goodput_policy::lever::Lever;
+use goodput_policy::limiter::LimiterPatch;
+use http::{Method, StatusCode};
+use reqwest::Url;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use crate::api::{
+    Cause, ErrorBody, FaultRequest, FaultView, LoadState, Pulled, Removal, RenewRequest,
+    ServerState,
+};
+use crate::token::Token;
+
+/// Speaks to the control plane of one process. Clones share connections.
+///
+/// Nothing is retried and no proxy is used: a command reaches the process once or not at all.
+#[derive(Clone, Debug)]
+pub struct ControlClient {
+    http: reqwest::Client,
+    base: Url,
+    token: Option<Token>,
+    timeout: Duration,
+}
+
+/// Why a command got no answer, or not the one hoped for.
+#[derive(Debug, thiserror::Error)]
+pub enum ClientError {
+    /// The address is none.
+    #[error("`{0}` is no address of a control plane; such as 127.0.0.1:9901 or http://host:9901")]
+    Address(String),
+    /// Nobody listens there.
+    #[error("nobody listens for control at {0}; is the process running?")]
+    Refused(Url),
+    /// No answer came in time. Whether the command was carried out is not known.
+    #[error("control at {url} did not answer within {} ms", .after.as_millis())]
+    TimedOut {
+        /// The control plane.
+        url: Url,
+        /// How long it had.
+        after: Duration,
+    },
+    /// The process answered with an error.
+    #[error("control at {url} says {}: {message}", .status.as_u16())]
+    Status {
+        /// The control plane.
+        url: Url,
+        /// The status.
+        status: StatusCode,
+        /// The process's own message.
+        message: String,
+    },
+    /// The answer is none of a control plane's.
+    #[error("what answers at {url} is no control plane of goodput: {problem}")]
+    Garbage {
+        /// Where.
+        url: Url,
+        /// What is wrong.
+        problem: String,
+    },
+    /// The connection failed otherwise.
+    #[error("cannot reach control at {url}: {problem}")]
+    Unreachable {
+        /// Where.
+        url: Url,
+        /// What is wrong.
+        problem: String,
+    },
+}
+
+impl ClientError {
+    /// The status, where the process answered with one.
+    pub const fn status(&self) -> Option<StatusCode> {
+        match self {
+            Self::Status { status, .. } => Some(*status),
+            Self::Address(_)
+            | Self::Refused(_)
+            | Self::TimedOut { .. }
+            | Self::Garbage { .. }
+            | Self::Unreachable { .. } => None,
+        }
+    }
+}
+
+impl ControlClient {
+    /// A client of the control plane at `address`: `host:port` or an `http://` URL.
+    ///
+    /// # Errors
+    ///
+    /// Where `address` is none, or no client can be made.
+    pub fn new(address: &str, token: Option<Token>) -> Result<Self, ClientError> {
+        let base = base_url(address).ok_or_else(|| ClientError::Address(address.to_owned()))?;
+        let http = reqwest::Client::builder()
+            .retry(reqwest::retry::never())
+            .redirect(reqwest::redirect::Policy::none())
+            .no_proxy()
+            .connect_timeout(CONNECT_TIMEOUT)
+            .pool_idle_timeout(POOL_IDLE)
+            .build()
+            .map_err(|error| unreachable(&base, &error))?;
+        Ok(Self { http, base, token, timeout: TIMEOUT })
+    }
+
+    /// The same client with a time-out of its own for each command; 5 s by default.
+    #[must_use]
+    pub const fn with_timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = timeout;
+        self
+    }
+
+    /// Where it sends commands.
+    pub const fn url(&self) -> &Url {
+        &self.base
+    }
+
+    /// Whether the process answers at all.
+    ///
+    /// # Errors
+    ///
+    /// Where it does not.
+    pub async fn healthz(&self) -> Result<(), ClientError> {
+        self.ask::<Value>(Method::GET, &["healthz"], None).await.map(drop)
+    }
+
+    /// The state of a server.
+    ///
+    /// # Errors
+    ///
+    /// As [`ClientError`] says; likewise below.
+    pub async fn server_state(&self) -> Result<ServerState, ClientError> {
+        self.ask(Method::GET, &["state"], None).await
+    }
+
+    /// The state of a load generator.
+    ///
+    /// # Errors
+    ///
+    /// As [`ClientError`] says.
+    pub async fn load_state(&self) -> Result<LoadState, ClientError> {
+        self.ask(Method::GET, &["state"], None).await
+    }
+
+    /// The faults in force at a server.
+    ///
+    /// # Errors
+    ///
+    /// As [`ClientError`] says.
+    pub async fn faults(&self) -> Result<Vec<FaultView>, ClientError> {
+        self.ask(Method::GET, &["faults"], None).await
+    }
+
+    /// Puts a fault in force at a server.
+    ///
+    /// # Errors
+    ///
+    /// As [`ClientError`] says; 409 where a fault of that name is in force.
+    pub async fn install(&self, request: &FaultRequest) -> Result<FaultView, ClientError> {
+        self.ask(Method::POST, &["faults"], Some(body_of(request))).await
+    }
+
+    /// Renews the lease of a fault.
+    ///
+    /// # Errors
+    ///
+    /// As [`ClientError`] says; 404 where it is not in force.
+    pub async fn renew(
+        &self,
+        name: &str,
+        lease: Duration,
+        cause: &Cause,
+    ) -> Result<FaultView, ClientError> {
+        let Cause { by, reason } = cause.clone();
+        let request = RenewRequest { lease, by, reason };
+        self.ask(Method::PATCH, &["faults", name], Some(body_of(&request))).await
+    }
+
+    /// Ends a fault and reads the state back.
+    ///
+    /// # Errors
+    ///
+    /// As [`ClientError`] says.
+    pub async fn remove(&self, name: &str, cause: &Cause) -> Result<Removal, ClientError> {
+        self.ask(Method::DELETE, &["faults", name], Some(body_of(cause))).await
+    }
+
+    /// Ends every fault of a server, puts back what levers changed, and reads the state back.
+    ///
+    /// # Errors
+    ///
+    /// As [`ClientError`] says.
+    pub async fn reset_server(&self, cause: &Cause) -> Result<ServerState, ClientError> {
+        self.ask(Method::POST, &["reset"], Some(body_of(cause))).await
+    }
+
+    /// Changes a server's limiter and reads the state back.
+    ///
+    /// # Errors
+    ///
+    /// As [`ClientError`] says; 400 where the patch is wrong.
+    pub async fn patch_limiter(
+        &self,
+        patch: &LimiterPatch,
+        cause: &Cause,
+    ) -> Result<ServerState, ClientError> {
+        let body = with_cause(body_of(patch), cause);
+        self.ask(Method::PATCH, &["limiter"], Some(body)).await
+    }
+
+    /// Pulls a lever at a server.
+    ///
+    /// # Errors
+    ///
+    /// As [`ClientError`] says; 400 where the lever is wrong or not a server's.
+    pub async fn pull_at_server(
+        &self,
+        lever: &Lever,
+        cause: &Cause,
+    ) -> Result<Pulled<ServerState>, ClientError> {
+        self.pull(lever, cause).await
+    }
+
+    /// Pulls a lever at a load generator.
+    ///
+    /// # Errors
+    ///
+    /// As [`ClientError`] says; 400 where the lever is wrong or not a load generator's.
+    pub async fn pull_at_load(
+        &self,
+        lever: &Lever,
+        cause: &Cause,
+    ) -> Result<Pulled<LoadState>, ClientError> {
+        self.pull(lever, cause).await
+    }
+
+    /// Halts the load.
+    ///
+    /// # Errors
+    ///
+    /// As [`ClientError`] says.
+    pub async fn halt(&self, cause: &Cause) -> Result<LoadState, ClientError> {
+        self.ask(Method::POST, &["halt"], Some(body_of(cause))).await
+    }
+
+    /// Lets the load go on.
+    ///
+    /// # Errors
+    ///
+    /// As [`ClientError`] says.
+    pub async fn resume(&self, cause: &Cause) -> Result<LoadState, ClientError> {
+        self.ask(Method::POST, &["resume"], Some(body_of(cause))).await
+    }
+
+    /// Puts back what levers changed at a load generator.
+    ///
+    /// # Errors
+    ///
+    /// As [`ClientError`] says.
+    pub async fn reset_load(&self, cause: &Cause) -> Result<LoadState, ClientError> {
+        self.ask(Method::POST, &["reset"], Some(body_of(cause))).await
+    }
+
+    /// The metrics in Prometheus's text format.
+    ///
+    /// # Errors
+    ///
+    /// As [`ClientError`] says.
+    pub async fn metrics(&self) -> Result<String, ClientError> {
+        let bytes = self.send(Method::GET, &["metrics"], None).await?;
+        String::from_utf8(bytes.into()).map_err(|error| self.garbage(&error))
+    }
+
+    /// Sends any command and reads its answer, for control planes with routes of their own.
+    ///
+    /// # Errors
+    ///
+    /// As [`ClientError`] says.
+    pub async fn ask<T: DeserializeOwned>(
+        &self,
+        method: Method,
+        path: &[&str],
+        body: Option<Value>,
+    ) -> Result<T, ClientError> {
+        let bytes = self.send(method, path, body).await?;
+        serde_json::from_slice(&bytes).map_err(|error| self.garbage(&error))
+    }
+
+    async fn pull<T: DeserializeOwned>(
+        &self,
+        lever: &Lever,
+        cause: &Cause,
+    ) -> Result<T, ClientError> {
+        let mut body = body_of(lever);
+        if let Value::Object(fields) = &mut body {
+            fields.remove("lever");
+            fields.retain(|_, value| !value.is_null());
+        }
+        self.ask(Method::POST, &["levers", lever.name()], Some(with_cause(body, cause))).await
+    }
+
+    async fn send(
+        &self,
+        method: Method,
+        path: &[&str],
+        body: Option<Value>,
+    ) -> Result<bytes::Bytes, ClientError> {
+        let mut url = self.base.clone();
+        if let Ok(mut segments) = url.path_segments_mut() {
+            segments.pop_if_empty().extend(path);
+        }
+        let mut request = self.http.request(method, url).timeout(self.timeout);
+        if let Some(token) = &self.token {
+            request = request.bearer_auth(token.reveal());
+        }
+        if let Some(body) = body {
+            request = request.json(&body);
+        }
+        let response = request.send().await.map_err(|error| self.error_of(&error))?;
+        let status = response.status();
+        let bytes = read_capped(response).await.map_err(|error| match error {
+            Some(error) => self.error_of(&error),
+            None => self.garbage(&format!("an answer of more than {ANSWER_MAX} bytes")),
+        })?;
+        if status.is_success() {
+            return Ok(bytes);
+        }
+        match serde_json::from_slice::<ErrorBody>(&bytes) {
+            Ok(ErrorBody { error, .. }) => {
+                Err(ClientError::Status { url: self.base.clone(), status, message: error })
+            }
+            Err(_) => Err(self.garbage(&format!("status {status} without an error in JSON"))),
+        }
+    }
+
+    fn error_of(&self, error: &reqwest::Error) -> ClientError {
+        let url = self.base.clone();
+        let refused = causes(error)
+            .filter_map(|cause| cause.downcast_ref::<std::io::Error>())
+            .any(|cause| cause.kind() == std::io::ErrorKind::ConnectionRefused);
+        if refused {
+            ClientError::Refused(url)
+        } else if error.is_timeout() {
+            let after = if error.is_connect() { CONNECT_TIMEOUT } else { self.timeout };
+            ClientError::TimedOut { url, after: after.min(self.timeout) }
+        } else if causes(error).any(|cause| cause.to_string().contains("parsing HTTP")) {
+            self.garbage(&"no HTTP")
+        } else {
+            unreachable(&self.base, error)
+        }
+    }
+
+    fn garbage(&self, problem: &dyn std::fmt::Display) -> ClientError {
+        ClientError::Garbage { url: self.base.clone(), problem: problem.to_string() }
+    }
+}
+
+fn base_url(address: &str) -> Option<Url> {
+    let written =
+        if address.contains("://") { address.to_owned() } else { format!("http://{address}") };
+    let url: Url = written.parse().ok()?;
+    let plain = url.scheme() == "http" && url.host().is_some() && url.query().is_none();
+    (plain && url.username().is_empty() && url.fragment().is_none()).then_some(url)
+}
+
+/// The body of an answer; none where it is too large to be one.
+async fn read_capped(
+    mut response: reqwest::Response,
+) -> Result<bytes::Bytes, Option<reqwest::Error>> {
+    let mut body = bytes::BytesMut::new();
+    while let Some(chunk) = response.chunk().await.map_err(Some)? {
+        if body.len() + chunk.len() > ANSWER_MAX {
+            return Err(None);
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok(body.freeze())
+}
+
+fn body_of(value: &impl Serialize) -> Value {
+    serde_json::to_value(value).unwrap_or_else(|_| json!({}))
+}
+
+fn with_cause(mut body: Value, cause: &Cause) -> Value {
+    if let Value::Object(fields) = &mut body {
+        fields.insert("by".to_owned(), json!(cause.by));
+        fields.insert("reason".to_owned(), json!(cause.reason));
+    }
+    body
+}
+
+fn unreachable(url: &Url, error: &reqwest::Error) -> ClientError {
+    let problem = causes(error).last().map_or_else(|| error.to_string(), ToString::to_string);
+    ClientError::Unreachable { url: url.clone(), problem }
+}
+
+/// The errors below an error, outermost first.
+fn causes(error: &reqwest::Error) -> impl Iterator<Item = &(dyn std::error::Error + 'static)> {
+    std::iter::successors(std::error::Error::source(error), |cause| cause.source())
+}
+
+const TIMEOUT: Duration = Duration::from_secs(5);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
+/// Shorter than a control plane lets a connection idle, so that no command meets its end.
+const POOL_IDLE: Duration = Duration::from_secs(20);
+const ANSWER_MAX: usize = 16 * 1024 * 1024;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_read_and_others_refused() {
+        for (written, url) in [
+            ("127.0.0.1:9901", "http://127.0.0.1:9901/"),
+            ("http://order-status:9901", "http://order-status:9901/"),
+            ("[::1]:9901", "http://[::1]:9901/"),
+        ] {
+            assert_eq!(ControlClient::new(written, None).unwrap().url().as_str(), url);
+        }
+        for written in
+            ["", "http://", "ftp://a:1", "https://a:1", "a b", "http://me@a:1", "a:99999"]
+        {
+            let error = ControlClient::new(written, None).unwrap_err();
+            assert!(matches!(error, ClientError::Address(_)), "{written}: {error}");
+        }
+    }
+}

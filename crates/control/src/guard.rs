@@ -1,0 +1,241 @@
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::Request;
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use http::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HOST, ORIGIN};
+use http::{HeaderMap, Method, StatusCode};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+
+use crate::audit::{Audit, AuditEntry};
+use crate::error::{ApiError, Refused};
+use crate::plane::Peer;
+use crate::token::Token;
+use crate::{HOST_FLAG, TOKEN_FLAG};
+
+/// Who may speak to a control plane, and how.
+///
+/// By default nobody beyond loopback. A page in a browser cannot: `Host` must be a loopback name or
+/// address or an allowed one (against DNS rebinding), a request with an `Origin` is refused, and
+/// bodies must be JSON.
+#[derive(Clone, Debug, Default)]
+pub struct Guard {
+    token: Option<Token>,
+    hosts: Vec<String>,
+}
+
+impl Guard {
+    /// The largest body that is read, in bytes.
+    pub const BODY_MAX: usize = 64 * 1024;
+
+    /// Lets loopback in and nobody else.
+    pub fn loopback() -> Self {
+        Self::default()
+    }
+
+    /// Asks every request but `GET /healthz` for this bearer token, and lets others than loopback in.
+    #[must_use]
+    pub fn with_token(mut self, token: Token) -> Self {
+        self.token = Some(token);
+        self
+    }
+
+    /// Allows a further `Host`, without its port, such as `order-status`.
+    #[must_use]
+    pub fn with_host(mut self, host: impl Into<String>) -> Self {
+        self.hosts.push(host.into().to_ascii_lowercase());
+        self
+    }
+
+    /// Whether a listener may bind there.
+    pub(crate) fn may_bind(&self, bind: SocketAddr) -> bool {
+        self.token.is_some() || bind.ip().to_canonical().is_loopback()
+    }
+
+    /// What is wrong with a request, by everything but its body.
+    fn check(&self, peer: Peer, request: &Request) -> Result<(), ApiError> {
+        let forbidden = |message: String| Err(ApiError::new(StatusCode::FORBIDDEN, message));
+        if self.token.is_none() && !peer.0.ip().to_canonical().is_loopback() {
+            return forbidden(format!(
+                "control is for loopback only; start this process with `{TOKEN_FLAG} FILE` to \
+                 take commands from elsewhere"
+            ));
+        }
+        let headers = request.headers();
+        if headers.contains_key(ORIGIN) {
+            return forbidden("requests with an `Origin` (from a browser) are refused".to_owned());
+        }
+        self.check_host(request)?;
+        if request.uri().path() != "/healthz" {
+            self.check_token(headers)?;
+        }
+        Ok(())
+    }
+
+    fn check_host(&self, request: &Request) -> Result<(), ApiError> {
+        let mut hosts = request.headers().get_all(HOST).iter();
+        let named = match (hosts.next(), hosts.next(), request.uri().authority()) {
+            (Some(host), None, None) => host.to_str().ok().and_then(without_port),
+            (_, None, Some(authority)) => without_port(authority.as_str()),
+            _ => None,
+        };
+        match named {
+            Some(host) if is_loopback(&host) || self.hosts.contains(&host) => Ok(()),
+            Some(host) => Err(ApiError::new(
+                StatusCode::FORBIDDEN,
+                format!("the `Host` {host:?} is not allowed; `{HOST_FLAG} NAME` allows one"),
+            )),
+            None => Err(ApiError::bad_request(
+                "the request needs one well-formed `Host`, such as `Host: 127.0.0.1:9901`",
+            )),
+        }
+    }
+
+    fn check_token(&self, headers: &HeaderMap) -> Result<(), ApiError> {
+        let Some(token) = &self.token else { return Ok(()) };
+        let presented = headers.get(AUTHORIZATION).map(http::HeaderValue::as_bytes);
+        let presented = presented.and_then(|value| {
+            let (scheme, token) = value.split_at_checked(SCHEME.len())?;
+            scheme.eq_ignore_ascii_case(SCHEME).then(|| token.trim_ascii())
+        });
+        match presented {
+            Some(presented) if token.matches(presented) => Ok(()),
+            Some(_) => Err(unauthorized("the bearer token is not the one of this process")),
+            None => Err(unauthorized(
+                "a bearer token is needed, such as `Authorization: Bearer $GOODPUT_CONTROL_TOKEN`",
+            )),
+        }
+    }
+}
+
+/// Checks a request, reads its body, hands it on, and writes refusals to the audit log.
+pub(crate) async fn guard(guard: &Guard, audit: &Audit, request: Request, next: Next) -> Response {
+    let peer = request.extensions().get::<Peer>().copied();
+    let peer = peer.unwrap_or(Peer(SocketAddr::from(([0, 0, 0, 0], 0))));
+    let method = request.method().clone();
+    let path = request.uri().path().to_owned();
+    let response = match checked(guard, peer, request).await {
+        Ok(request) => next.run(request).await,
+        Err(error) => error.into_response(),
+    };
+    if let Some(Refused(error)) = response.extensions().get() {
+        if is_worth_an_entry(&method, error.status) {
+            audit.append(AuditEntry {
+                outcome: format!("refused with {}: {}", error.status.as_u16(), error.message),
+                ..AuditEntry::now(
+                    error.cause.clone(),
+                    peer.0.to_string(),
+                    format!("{method} {path}"),
+                )
+            });
+        }
+    }
+    response
+}
+
+/// The request with its body read whole, or why it is refused.
+async fn checked(guard: &Guard, peer: Peer, request: Request) -> Result<Request, ApiError> {
+    guard.check(peer, &request)?;
+    let (parts, body) = request.into_parts();
+    let body = read_body(&parts.headers, body).await?;
+    if !body.is_empty() && !is_json(&parts.headers) {
+        return Err(ApiError::new(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            "bodies are JSON; send `Content-Type: application/json`",
+        ));
+    }
+    Ok(Request::from_parts(parts, Body::from(body)))
+}
+
+async fn read_body(headers: &HeaderMap, body: Body) -> Result<Bytes, ApiError> {
+    let too_large = || {
+        ApiError::new(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            format!("the body is larger than {} bytes", Guard::BODY_MAX),
+        )
+    };
+    let length = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok());
+    let length = length.and_then(|length| length.parse::<u64>().ok());
+    if length.is_some_and(|length| length > Guard::BODY_MAX as u64) {
+        return Err(too_large());
+    }
+    let read = Limited::new(body, Guard::BODY_MAX).collect();
+    match tokio::time::timeout(BODY_TIMEOUT, read).await {
+        Ok(Ok(body)) => Ok(body.to_bytes()),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
+        Ok(Err(error)) => Err(ApiError::bad_request(format!("the body cannot be read: {error}"))),
+        Err(_) => Err(ApiError::new(StatusCode::REQUEST_TIMEOUT, "the body did not come in 5 s")),
+    }
+}
+
+/// Commands that were refused, and reads that nobody should have tried.
+fn is_worth_an_entry(method: &Method, status: StatusCode) -> bool {
+    let read = method == Method::GET || method == Method::HEAD;
+    !read || matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN)
+}
+
+fn is_json(headers: &HeaderMap) -> bool {
+    let Some(value) = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()) else {
+        return false;
+    };
+    let essence = value.split(';').next().unwrap_or_default().trim();
+    essence.eq_ignore_ascii_case("application/json")
+}
+
+fn unauthorized(message: &str) -> ApiError {
+    ApiError::new(StatusCode::UNAUTHORIZED, message)
+}
+
+/// The host of `host[:port]` in lower case; none where it is malformed.
+fn without_port(host: &str) -> Option<String> {
+    let authority: http::uri::Authority = host.parse().ok()?;
+    let bare = authority.host();
+    let port = &host[bare.len()..];
+    let well_formed = host.starts_with(bare) && (port.is_empty() || authority.port().is_some());
+    (well_formed && !bare.is_empty()).then(|| bare.to_ascii_lowercase())
+}
+
+fn is_loopback(host: &str) -> bool {
+    let address = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+    match address.parse::<IpAddr>() {
+        Ok(address) => address.to_canonical().is_loopback(),
+        Err(_) => host == "localhost",
+    }
+}
+
+const SCHEME: &[u8] = b"Bearer ";
+const BODY_TIMEOUT: Duration = Duration::from_secs(5);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_are_read_without_their_port() {
+        for (written, host) in [
+            ("127.0.0.1:9901", Some("127.0.0.1")),
+            ("LocalHost", Some("localhost")),
+            ("[::1]:9901", Some("[::1]")),
+            ("order-status:80", Some("order-status")),
+            ("", None),
+            ("a b", None),
+            ("user@127.0.0.1", None),
+            ("127.0.0.1:port", None),
+        ] {
+            assert_eq!(without_port(written).as_deref(), host, "{written}");
+        }
+    }
+
+    #[test]
+    fn loopback_is_told_from_names_that_look_like_it() {
+        for host in ["localhost", "127.0.0.1", "127.9.9.9", "[::1]", "[::ffff:127.0.0.1]"] {
+            assert!(is_loopback(host), "{host}");
+        }
+        for host in ["127.0.0.1.example.com", "localhost.example.com", "0.0.0.0", "10.0.0.1"] {
+            assert!(!is_loopback(host), "{host}");
+        }
+    }
+}

@@ -1,0 +1,204 @@
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{Path, State};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, patch, post};
+use bytes::Bytes;
+use goodput_policy::fault::Effect;
+use goodput_policy::lever::{Lever, LeverTarget};
+use goodput_policy::limiter::LimiterPatch;
+use http::StatusCode;
+use serde_json::{Value, json};
+
+use crate::api::{Cause, FaultRequest, FaultView, Pulled, Removal, ServerState};
+use crate::audit::Audit;
+use crate::error::ApiError;
+use crate::lease::{LeaseKeeper, LeaseRefusal};
+use crate::parse;
+use crate::plane::{self, Command, Peer, Plane};
+
+/// What a server lends its control plane. Every duration and rate is wall time.
+///
+/// The calls come from the control plane's thread, one at a time. They must not wait for the data
+/// plane longer than a lock on the limiter takes.
+pub trait ServerControl: Send + Sync + 'static {
+    /// The state now, with these faults in [`ServerState::faults`].
+    fn state(&self, faults: Vec<FaultView>) -> ServerState;
+
+    /// The metrics in Prometheus's text format, with these faults in force.
+    fn metrics(&self, faults: &[FaultView]) -> String;
+
+    /// Feels the sum of all faults in force from now on.
+    fn set_effect(&self, effect: Effect);
+
+    /// Changes the limiter.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the patch; then nothing has changed.
+    fn patch_limiter(&self, patch: LimiterPatch) -> Result<(), String>;
+
+    /// Pulls a lever of the server's, [`Lever::Limiter`] included, and says what it did.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the lever; then nothing has changed.
+    fn pull(&self, lever: &Lever) -> Result<String, String>;
+
+    /// Puts back what levers have changed: the limiter as it was started, all traffic admitted.
+    /// The faults end apart from this.
+    fn reset(&self);
+}
+
+/// The control plane of a server. It holds the leases of the faults; a fault whose lease nobody
+/// renews ends by itself.
+pub fn server_plane(control: Arc<dyn ServerControl>, audit: Audit) -> Plane {
+    let feels = Arc::clone(&control);
+    let keeper = LeaseKeeper::new(audit.clone(), move |effect| feels.set_effect(effect));
+    let shared = Arc::new(Shared { control, keeper: keeper.clone(), audit: audit.clone() });
+    let router = Router::new()
+        .route("/state", get(state))
+        .route("/metrics", get(metrics))
+        .route("/faults", get(list_faults).post(install))
+        .route("/faults/{name}", patch(renew).delete(remove))
+        .route("/reset", post(reset))
+        .route("/limiter", patch(patch_limiter))
+        .route("/levers/{name}", post(pull))
+        .with_state(shared);
+    Plane::new(router, audit).with_task(keeper.run())
+}
+
+struct Shared {
+    control: Arc<dyn ServerControl>,
+    keeper: LeaseKeeper,
+    audit: Audit,
+}
+
+impl Shared {
+    fn state(&self) -> ServerState {
+        self.control.state(self.keeper.faults())
+    }
+
+    fn begin(&self, peer: Peer, command: String, what: Value, cause: &Cause) -> Command {
+        Command::begin(&self.audit, peer, command, what, cause, digest(&self.state()))
+    }
+
+    /// Ends a command well: writes it down and hands the state read back to the answer.
+    fn end(&self, command: Command) -> ServerState {
+        let state = self.state();
+        command.done(digest(&state), "done");
+        state
+    }
+}
+
+type Lent = State<Arc<Shared>>;
+
+async fn state(State(shared): Lent) -> Response {
+    axum::Json(shared.state()).into_response()
+}
+
+async fn metrics(State(shared): Lent) -> Response {
+    plane::metrics_response(shared.control.metrics(&shared.keeper.faults()), &shared.audit)
+}
+
+async fn list_faults(State(shared): Lent) -> Response {
+    axum::Json(shared.keeper.faults()).into_response()
+}
+
+async fn install(State(shared): Lent, peer: Peer, body: Bytes) -> Result<Response, ApiError> {
+    let request = parse::fault(&body)?;
+    let cause = Cause::new(request.by.clone(), request.reason.clone());
+    let FaultRequest { name, fault, lease, .. } = &request;
+    let command = shared.begin(peer, "POST /faults".into(), plane::json_of(&request), &cause);
+    let view =
+        shared.keeper.install(name, *fault, *lease).map_err(|e| lease_error(&e).by(&cause))?;
+    shared.end(command);
+    Ok((StatusCode::CREATED, axum::Json(view)).into_response())
+}
+
+async fn renew(
+    State(shared): Lent,
+    Path(name): Path<String>,
+    peer: Peer,
+    body: Bytes,
+) -> Result<Response, ApiError> {
+    let request = parse::renewal(&body)?;
+    let cause = Cause::new(request.by.clone(), request.reason.clone());
+    let what = plane::json_of(&request);
+    let command = shared.begin(peer, format!("PATCH /faults/{name}"), what, &cause);
+    let view = shared.keeper.renew(&name, request.lease).map_err(|e| lease_error(&e).by(&cause))?;
+    shared.end(command);
+    Ok(axum::Json(view).into_response())
+}
+
+async fn remove(
+    State(shared): Lent,
+    Path(name): Path<String>,
+    peer: Peer,
+    body: Bytes,
+) -> Result<Response, ApiError> {
+    let cause = parse::cause(&body)?;
+    let command = shared.begin(peer, format!("DELETE /faults/{name}"), Value::Null, &cause);
+    let removed = shared.keeper.remove(&name);
+    let state = shared.end(command);
+    Ok(axum::Json(Removal { removed, state }).into_response())
+}
+
+async fn reset(State(shared): Lent, peer: Peer, body: Bytes) -> Result<Response, ApiError> {
+    let cause = parse::cause(&body)?;
+    let command = shared.begin(peer, "POST /reset".into(), Value::Null, &cause);
+    shared.keeper.clear();
+    shared.control.reset();
+    Ok(axum::Json(shared.end(command)).into_response())
+}
+
+async fn patch_limiter(State(shared): Lent, peer: Peer, body: Bytes) -> Result<Response, ApiError> {
+    let (patch, cause) = parse::limiter(&body)?;
+    let what = plane::json_of(&patch);
+    let command = shared.begin(peer, "PATCH /limiter".into(), what, &cause);
+    shared.control.patch_limiter(patch).map_err(|error| ApiError::bad_request(error).by(&cause))?;
+    Ok(axum::Json(shared.end(command)).into_response())
+}
+
+async fn pull(
+    State(shared): Lent,
+    Path(name): Path<String>,
+    peer: Peer,
+    body: Bytes,
+) -> Result<Response, ApiError> {
+    let (lever, cause) = parse::lever(&name, &body)?;
+    if lever.target() != LeverTarget::Server {
+        return Err(ApiError::bad_request(format!(
+            "the lever `{name}` acts on the load generator; ask its control plane (port 9902)"
+        ))
+        .by(&cause));
+    }
+    let what = plane::json_of(&lever);
+    let command = shared.begin(peer, format!("POST /levers/{name}"), what, &cause);
+    let did =
+        shared.control.pull(&lever).map_err(|error| ApiError::bad_request(error).by(&cause))?;
+    let state = shared.end(command);
+    Ok(axum::Json(Pulled { lever: name, did, state }).into_response())
+}
+
+fn lease_error(refusal: &LeaseRefusal) -> ApiError {
+    let message = refusal.to_string();
+    match refusal {
+        LeaseRefusal::Conflict(_) => ApiError::conflict(message),
+        LeaseRefusal::NotInForce(_) => ApiError::not_found(message),
+    }
+}
+
+/// What the audit log keeps of a state.
+fn digest(state: &ServerState) -> Value {
+    json!({
+        "limiter": state.limiter,
+        "slots": state.slots,
+        "capacity": state.capacity,
+        "admitted": state.admitted,
+        "queued": state.queued,
+        "in_service": state.in_service,
+        "faults": state.faults,
+    })
+}
