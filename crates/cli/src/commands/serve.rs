@@ -1,0 +1,149 @@
+//! `goodput serve`: a tier as a process of its own.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use goodput_clock::Scale;
+use goodput_policy::backoff::Backoff;
+use goodput_policy::budget::BudgetConfig;
+use goodput_policy::limiter::{Capacity, QueueLimit, ServiceTime};
+
+use crate::args::TokenArgs;
+use crate::exit::{Exit, Failure};
+use crate::{help, values};
+
+/// Arguments of `goodput serve`.
+#[derive(Args, Debug)]
+#[command(after_help = help::SERVE)]
+pub(crate) struct ServeArgs {
+    /// What the server is
+    #[arg(long, value_enum, default_value_t = Role::OrderStatus)]
+    role: Role,
+    /// Where requests come in
+    #[arg(long, value_name = "ADDR", value_parser = values::address)]
+    #[arg(default_value = "127.0.0.1:8080")]
+    listen: SocketAddr,
+    /// Where faults, levers and scrapes come in
+    #[arg(long, value_name = "ADDR", value_parser = values::address)]
+    #[arg(default_value = "127.0.0.1:9901")]
+    control: SocketAddr,
+    /// Names the tier [default: the role]
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    #[command(flatten)]
+    token: TokenArgs,
+    /// Append every command of the control plane to this file
+    #[arg(long, value_name = "FILE")]
+    audit: Option<PathBuf>,
+    /// Scenario seconds per wall second; the figures below are in scenario time
+    #[arg(long, value_name = "N", value_parser = values::speed, default_value = "1")]
+    speed: Scale,
+    /// The seed of service times
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// How many orders the order book holds
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    #[arg(default_value_t = 10_000)]
+    orders: u32,
+    #[command(flatten, next_help_heading = "Limiter")]
+    limiter: LimiterArgs,
+    #[command(flatten, next_help_heading = "Gateway")]
+    gateway: GatewayArgs,
+}
+
+/// What the server is.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+enum Role {
+    /// Answers GET /orders/{id} from its order book
+    OrderStatus,
+    /// Forwards everything to --upstream, with retries
+    Gateway,
+}
+
+/// The limiter of the tier.
+#[derive(Args, Debug)]
+struct LimiterArgs {
+    /// How many requests are served at once
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    #[arg(default_value_t = 10)]
+    slots: u32,
+    /// How many are served per second with all slots busy, such as 100, or unlimited
+    #[arg(long, value_name = "RATE", value_parser = values::capacity, default_value = "unlimited")]
+    capacity: Capacity,
+    /// How service times are distributed: constant, exponential or lognormal,sigma=1.0
+    #[arg(long, value_name = "KIND", value_parser = values::service_time)]
+    #[arg(default_value = "constant")]
+    service: ServiceTime,
+    /// In what order the queue is served
+    #[arg(long, value_enum, default_value_t = Order::Fifo)]
+    queue: Order,
+    /// How many may wait, such as 150, or unbounded
+    #[arg(long, value_name = "N", value_parser = values::queue_limit, default_value = "unbounded")]
+    queue_limit: QueueLimit,
+    /// Drop at dequeue what cannot be answered before its deadline
+    #[arg(long)]
+    drop_expired: bool,
+    /// The margin of --drop-expired [default: one expected service time]
+    #[arg(long, value_name = "TIME", value_parser = values::duration, requires = "drop_expired")]
+    expiry_margin: Option<Duration>,
+    /// What becomes of a request whose caller hangs up
+    #[arg(long, value_enum, default_value_t = Disconnect::Continue)]
+    on_disconnect: Disconnect,
+    /// When the cost of a request is charged
+    #[arg(long, value_enum, default_value_t = ChargeAt::ServiceStart)]
+    charge: ChargeAt,
+}
+
+/// In what order the queue is served.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Order {
+    /// The one that has waited longest first
+    Fifo,
+    /// The one that came last first
+    Lifo,
+}
+
+/// What becomes of a request whose caller hangs up.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Disconnect {
+    /// The work goes on
+    Continue,
+    /// It leaves the queue
+    Cancel,
+}
+
+/// When cost is charged.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum ChargeAt {
+    /// When its service starts
+    ServiceStart,
+    /// On arrival
+    Admission,
+}
+
+/// What a gateway does with its upstream.
+#[derive(Args, Debug)]
+struct GatewayArgs {
+    /// The service behind the gateway
+    #[arg(long, value_name = "URL", value_parser = values::url)]
+    #[arg(required_if_eq("role", "gateway"))]
+    upstream: Option<String>,
+    /// How long an attempt may take
+    #[arg(short, long, value_name = "TIME", value_parser = values::positive_duration)]
+    #[arg(default_value = "5s", requires = "upstream")]
+    timeout: Duration,
+    /// Retries after the first attempt
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=100))]
+    #[arg(default_value_t = 0, requires = "upstream")]
+    retries: u32,
+    /// How long to wait before a retry, such as 1s or 1s,factor=2,cap=20s,jitter=full
+    #[arg(long, value_name = "BACKOFF", value_parser = values::backoff)]
+    #[arg(default_value = "1s", requires = "upstream")]
+    backoff: Backoff,
+    /// The retry budget: off, sre-ratio, finagle,ratio=0.2, token-bucket, grpc-throttle, aws-quota
+    #[arg(long, value_name = "BUDGET", value_parser = values::budget)]
+    #[arg(default_value = "off", requires = "upstream")]
+    budget: BudgetConfig,
+}

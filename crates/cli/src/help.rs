@@ -1,0 +1,175 @@
+//! The ends of the help texts: examples, units and exit codes.
+
+/// The exit codes of everything that judges.
+macro_rules! exit_codes {
+    () => {
+        "Exit codes:
+  0  every expectation held
+  1  an expectation did not hold
+  2  the command or the scenario is wrong
+  3  a run is inconclusive, or an arm marked `control` did not fail
+  4  interrupted; faults reverted
+  5  clean-up could not be confirmed: a fault may be in force still
+Over several runs the first of 5, 4, 2, 3, 1 that occurred."
+    };
+}
+
+/// The exit codes of a command that only acts.
+macro_rules! short_exit_codes {
+    () => {
+        "Exit codes:
+  0  done
+  2  the command is wrong, or nobody answers
+  4  interrupted; faults reverted
+  5  clean-up could not be confirmed: a fault may be in force still"
+    };
+}
+
+/// Units of everything that is written on a command line.
+macro_rules! units {
+    () => {
+        "Units: durations have one (200ms, 5s, 1m30s); rates are requests per second (80, 80/s, 30k/m);
+shares are 0.4 or 40%. Scenarios and reports speak scenario time; --speed 10 runs 240 s in 24 s."
+    };
+}
+
+pub(crate) const TOP: &str = concat!(
+    "Examples:
+  goodput demo
+  goodput run database-failover --arm drop-expired --speed 10
+  goodput compare database-failover --speed 10
+  goodput serve --capacity 100 & goodput fault cut --to 40% --for 20s
+
+",
+    units!(),
+    "\n\n",
+    exit_codes!()
+);
+
+pub(crate) const DEMO: &str = concat!(
+    "Examples:
+  goodput demo
+  goodput demo --arms naive,drop-expired
+  goodput demo --speed 5 --out demo-report
+
+",
+    exit_codes!()
+);
+
+pub(crate) const RUN: &str = concat!(
+    "Examples:
+  goodput run steady --speed 10
+  goodput run database-failover --arm naive --speed 10 --seed 7
+  goodput run chaos.toml --target http://127.0.0.1:8080 --control http://127.0.0.1:9901
+  goodput run chaos.toml --format json --junit junit.xml
+
+Without --target the servers of the scenario are started on loopback. With it the load goes there;
+--control names the control plane of each tier of the scenario, outermost first, so that faults
+and levers reach it.
+
+",
+    units!(),
+    "\n\n",
+    exit_codes!()
+);
+
+pub(crate) const COMPARE: &str = concat!(
+    "Examples:
+  goodput compare database-failover --speed 10
+  goodput compare retry-layers --speed 10 --jobs 1 --format json
+
+All arms share the seed, and so the arrivals.
+
+",
+    units!(),
+    "\n\n",
+    exit_codes!()
+);
+
+pub(crate) const SERVE: &str = concat!(
+    "Examples:
+  goodput serve --slots 10 --capacity 100
+  goodput serve --capacity 100 --queue-limit 150 --drop-expired
+  goodput serve --role gateway --listen 127.0.0.1:8081 --control 127.0.0.1:9904 \\
+      --upstream http://127.0.0.1:8080 --timeout 5s --retries 3
+
+Beyond loopback the control plane needs a token (--token or GOODPUT_TOKEN).
+
+",
+    units!(),
+    "\n\n",
+    short_exit_codes!()
+);
+
+pub(crate) const LOAD: &str = concat!(
+    "Examples:
+  goodput load --target http://127.0.0.1:8080 -r 80 -d 30s
+  goodput load --target http://127.0.0.1:8080/orders/1 -r 200/s -d 1m -t 200ms --retries 3 --backoff 50ms,jitter=full
+  goodput load database-failover --target http://127.0.0.1:8080 --speed 10
+
+The load is open loop: a request is sent when it is due, whatever became of the others. Three
+latencies are given: response (from the intended send time), service (from the actual one to the
+answer) and send lag (the actual send time minus the intended one).
+
+",
+    units!(),
+    "\n\n",
+    "Exit codes:
+  0  the load was sent as scheduled
+  2  the command or the scenario is wrong, or the target cannot be reached
+  3  the load was not sent as scheduled: the generator was late or out of connections
+  4  interrupted"
+);
+
+pub(crate) const FAULT: &str = concat!(
+    "Examples:
+  goodput fault cut --to 40% --for 20s
+  goodput fault cut --to 40% --mode slots --for 5m --detach
+  goodput fault stall --for 10s --control http://127.0.0.1:9901
+  goodput fault list
+  goodput fault reset
+
+A fault stays in force only while its lease is renewed. `cut` and `stall` renew it until --for has
+passed and revert it then, or on Ctrl-C; with --detach they leave it to a lease of that length.
+Durations here are wall time.
+
+",
+    short_exit_codes!()
+);
+
+pub(crate) const LEVER: &str = concat!(
+    "Examples:
+  goodput lever shed-queue
+  goodput lever admit 20% --for 30s --ramp 10s
+  goodput lever budget sre-ratio
+  goodput lever retries 0
+  goodput lever limiter --queue-limit 150 --drop-expired true
+
+shed-queue, admit, restart and limiter act on a server (http://127.0.0.1:9901 by default); budget,
+retries and rate act on a load generator (http://127.0.0.1:9902). The state read back is printed.
+Durations and rates here are wall time.
+
+",
+    short_exit_codes!()
+);
+
+pub(crate) const REPORT: &str = concat!(
+    "Examples:
+  goodput report runs/20260101T120000Z-steady
+  goodput report runs/20260101T120000Z-steady/runlog.json --html again.html --format json
+
+Judges a saved run again and draws its report; nothing is run.
+
+",
+    exit_codes!()
+);
+
+pub(crate) const VALIDATE: &str = concat!(
+    "Examples:
+  goodput validate chaos.toml
+  goodput validate -v database-failover
+
+Exit codes:
+  0  every scenario is valid
+  2  one is not"
+);

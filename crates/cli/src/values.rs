@@ -1,0 +1,214 @@
+//! How values are written on the command line. Every error shows a valid example.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use goodput_clock::{Rate, Ratio, Scale, text};
+use goodput_policy::backoff::Backoff;
+use goodput_policy::budget::BudgetConfig;
+use goodput_policy::limiter::{Capacity, QueueLimit, ServiceTime};
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+/// Reads a duration such as `20s`.
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
+    text::parse_duration(text)
+}
+
+/// Reads a duration above zero.
+pub(crate) fn positive_duration(text: &str) -> Result<Duration, String> {
+    let duration = text::parse_duration(text)?;
+    if duration.is_zero() {
+        return Err(format!("`{text}` is no time at all; write a duration above 0, such as 20s"));
+    }
+    Ok(duration)
+}
+
+/// Reads a rate such as `80`, `80/s` or `30k/m`.
+pub(crate) fn rate(text: &str) -> Result<Rate, String> {
+    text::parse_rate(text)
+}
+
+/// Reads a ratio such as `0.4` or `40%`.
+pub(crate) fn ratio(text: &str) -> Result<Ratio, String> {
+    text::parse_ratio(text)
+}
+
+/// Reads what a cut leaves: above 0 %, since nothing left is a stall.
+pub(crate) fn remaining_capacity(text: &str) -> Result<Ratio, String> {
+    let ratio = text::parse_ratio(text)?;
+    if ratio == Ratio::ZERO {
+        return Err(format!(
+            "`{text}` leaves nothing; use `goodput fault stall` for that, or leave some, such as 40%"
+        ));
+    }
+    Ok(ratio)
+}
+
+/// Reads scenario seconds per wall second.
+pub(crate) fn speed(text: &str) -> Result<Scale, String> {
+    let hint = format!("write a number from {} to {}, such as 10", Scale::MIN, Scale::MAX);
+    let value: f64 =
+        text.trim().parse().map_err(|_| format!("`{text}` is not a number; {hint}"))?;
+    Scale::new(value).map_err(|_| format!("`{text}` is out of range; {hint}"))
+}
+
+/// Reads an address to listen on, such as `127.0.0.1:8080`.
+pub(crate) fn address(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| {
+        format!(
+            "`{text}` is not an address with a port; write such as 127.0.0.1:8080 or [::1]:8080"
+        )
+    })
+}
+
+/// Reads an `http` address such as `http://127.0.0.1:8080`, without a trailing slash.
+pub(crate) fn url(text: &str) -> Result<String, String> {
+    const HINT: &str = "write such as http://127.0.0.1:8080";
+    let rest = match text.split_once("://") {
+        Some(("http", rest)) => rest,
+        Some(("https", _)) => {
+            return Err(format!(
+                "`{text}` asks for TLS, which is not spoken here; put a proxy in front, and {HINT}"
+            ));
+        }
+        Some((scheme, _)) => return Err(format!("`{scheme}` is not http; {HINT}")),
+        None => return Err(format!("`{text}` has no scheme; {HINT}")),
+    };
+    let host = rest.split('/').next().unwrap_or_default();
+    if host.is_empty() || host.contains(char::is_whitespace) {
+        return Err(format!("`{text}` names no host; {HINT}"));
+    }
+    Ok(text.trim_end_matches('/').to_owned())
+}
+
+/// Reads a header such as `Accept: application/json`.
+pub(crate) fn header(text: &str) -> Result<(String, String), String> {
+    const HINT: &str = "write such as \"Accept: application/json\"";
+    let (name, value) =
+        text.split_once(':').ok_or_else(|| format!("`{text}` has no colon; {HINT}"))?;
+    let name = name.trim();
+    if name.is_empty() || !name.bytes().all(|b| b.is_ascii_graphic()) {
+        return Err(format!("`{name}` is not the name of a header; {HINT}"));
+    }
+    Ok((name.to_owned(), value.trim().to_owned()))
+}
+
+/// Reads a capacity such as `100` or `unlimited`.
+pub(crate) fn capacity(text: &str) -> Result<Capacity, String> {
+    if text == "unlimited" {
+        return Ok(Capacity::Unlimited);
+    }
+    text::parse_rate(text)
+        .map(Capacity::Limited)
+        .map_err(|error| format!("{error}, or \"unlimited\""))
+}
+
+/// Reads how many may wait, such as `150` or `unbounded`.
+pub(crate) fn queue_limit(text: &str) -> Result<QueueLimit, String> {
+    if text == "unbounded" {
+        return Ok(QueueLimit::Unbounded);
+    }
+    match text.parse::<u32>() {
+        Ok(limit) if limit <= QueueLimit::SAFETY_CAP => Ok(QueueLimit::Bounded(limit)),
+        _ => Err(format!(
+            "`{text}` is not a queue limit; write a number from 0 to {}, such as 150, or unbounded",
+            QueueLimit::SAFETY_CAP
+        )),
+    }
+}
+
+/// Reads how service times are distributed: `constant`, `exponential` or `lognormal,sigma=1.0`.
+pub(crate) fn service_time(text: &str) -> Result<ServiceTime, String> {
+    named_table(text, "kind", "constant, exponential or lognormal,sigma=1.0")
+}
+
+/// Reads a retry budget: its name, and what differs from its defaults.
+pub(crate) fn budget(text: &str) -> Result<BudgetConfig, String> {
+    named_table(
+        text,
+        "kind",
+        "off, sre-ratio, finagle,ratio=0.2, token-bucket, grpc-throttle or aws-quota",
+    )
+}
+
+/// Reads a backoff: its base, and what differs from the defaults.
+pub(crate) fn backoff(text: &str) -> Result<Backoff, String> {
+    named_table(text, "base", "1s or 1s,factor=2,cap=20s,jitter=full")
+}
+
+/// Reads `first,key=value,…` as the table that a scenario file would hold, so that defaults and
+/// checks are the same: the part before the first comma stands under `first_key`.
+fn named_table<T: DeserializeOwned>(
+    text: &str,
+    first_key: &str,
+    examples: &str,
+) -> Result<T, String> {
+    let mut parts = text.split(',').map(str::trim);
+    let mut table = Map::new();
+    let first = parts.next().unwrap_or_default();
+    // A name alone stands for its defaults.
+    if first_key == "kind" && first == text.trim() {
+        return serde_json::from_value(Value::from(first))
+            .map_err(|error| format!("{error}; write {examples}"));
+    }
+    table.insert(first_key.to_owned(), Value::from(first));
+    for part in parts {
+        let (key, value) = part
+            .split_once('=')
+            .ok_or_else(|| format!("`{part}` is not key=value; write {examples}"))?;
+        let value = value.trim();
+        let value =
+            value.parse::<f64>().map_or_else(|_| Value::from(value), |number| number.into());
+        if table.insert(key.trim().to_owned(), value).is_some() {
+            return Err(format!("`{}` stands twice; write {examples}", key.trim()));
+        }
+    }
+    serde_json::from_value(Value::Object(table))
+        .map_err(|error| format!("`{text}`: {error}; write {examples}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls_are_http_with_a_host() {
+        assert_eq!(url("http://127.0.0.1:9901/").unwrap(), "http://127.0.0.1:9901");
+        for text in ["127.0.0.1:9901", "https://a", "ftp://a", "http://", "http:// a"] {
+            let error = url(text).unwrap_err();
+            assert!(error.contains("http://127.0.0.1:8080"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_cut_leaves_something() {
+        assert_eq!(remaining_capacity("40%").unwrap().get().to_bits(), 0.4_f64.to_bits());
+        assert!(remaining_capacity("0").unwrap_err().contains("fault stall"));
+    }
+
+    #[test]
+    fn backoffs_read_as_a_base_and_what_differs() {
+        let written = backoff("5s,jitter=full,factor=3").unwrap();
+        assert_eq!(written.base, Duration::from_secs(5));
+        assert_eq!(written.factor.to_bits(), 3.0_f64.to_bits());
+        for text in ["", "5", "5s,full", "5s,jitter=most", "5s,jitter=full,jitter=none"] {
+            assert!(backoff(text).unwrap_err().contains("1s"), "{text}");
+        }
+    }
+
+    #[test]
+    fn headers_have_a_name_and_a_value() {
+        assert_eq!(header("Accept: a:b").unwrap(), ("Accept".to_owned(), "a:b".to_owned()));
+        assert!(header("Accept").is_err());
+        assert!(header(": x").is_err());
+    }
+
+    #[test]
+    fn speeds_stay_in_their_range() {
+        assert!(speed("10").is_ok());
+        for text in ["0", "101", "NaN", "fast"] {
+            assert!(speed(text).unwrap_err().contains("such as 10"), "{text}");
+        }
+    }
+}
