@@ -3,9 +3,14 @@
 //! A file is read into a [`Plan`]: the scenario as written above its arms, and one [`Scenario`] an
 //! arm. Everything in a [`Scenario`] is resolved, checked and typed; both engines run it as it is.
 
+pub mod builtin;
+mod error;
 mod model;
+mod parse;
+mod resolve;
 pub mod schedule;
 
+pub use error::{Problem, ScenarioError, UnknownArm};
 pub use model::{
     Arm, Arrivals, Client, Expectations, ExpectedVerdict, Load, Plan, PlannedFault, PlannedLever,
     Protocol, RateChange, RequestTemplate, Scenario, Tier,

@@ -8,6 +8,8 @@ use goodput_policy::pool::PoolOrder;
 use goodput_policy::retry::LayerConfig;
 use serde::Serialize;
 
+use crate::error::UnknownArm;
+
 /// A scenario file, read and resolved.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Plan {
@@ -15,6 +17,21 @@ pub struct Plan {
     pub scenario: Scenario,
     /// The variants, in the order of the file.
     pub arms: Vec<Arm>,
+}
+
+impl Plan {
+    /// The arm of that name.
+    ///
+    /// # Errors
+    ///
+    /// Where there is none, with the names that there are.
+    pub fn arm(&self, name: &str) -> Result<&Arm, UnknownArm> {
+        self.arms.iter().find(|arm| arm.name == name).ok_or_else(|| UnknownArm {
+            scenario: self.scenario.name.clone(),
+            arm: name.to_owned(),
+            arms: self.arms.iter().map(|arm| arm.name.clone()).collect(),
+        })
+    }
 }
 
 /// One variant of a scenario.

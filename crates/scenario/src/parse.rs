@@ -1,0 +1,103 @@
+//! From the text of a scenario file to a [`Plan`].
+//!
+//! The text is parsed once into a tree that knows where each key stands. An arm is the tree with
+//! what the arm sets laid over it ([`overlay`]), so its values still know their lines. Sections of a
+//! tree are read into structs ([`reader`], [`written`]) and resolved (`crate::resolve`); everything
+//! that is wrong is collected on the way.
+
+mod fields;
+mod near;
+mod overlay;
+mod path;
+mod reader;
+mod reference;
+mod syntax;
+mod values;
+pub(crate) mod written;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use crate::error::{Problem, ScenarioError};
+use crate::model::{Arm, Plan};
+use crate::resolve;
+use path::Table;
+use reader::{Finding, Findings};
+
+pub(crate) use near::hint;
+pub(crate) use overlay::default_layer_name;
+pub(crate) use path::Path;
+pub(crate) use reader::Reader;
+pub(crate) use values::{FaultName, LayerTimeout};
+
+impl Plan {
+    /// The longest text that [`Plan::parse`] reads, in bytes.
+    pub const LONGEST: usize = 1 << 20;
+
+    /// Reads a scenario file: `text` is what the file named `file_name` holds.
+    ///
+    /// # Errors
+    ///
+    /// Where the text is no scenario that can be run, with every problem that was found.
+    pub fn parse(file_name: &str, text: &str) -> Result<Self, ScenarioError> {
+        let mut findings = Findings::default();
+        let plan = if text.len() > Self::LONGEST {
+            findings.add(syntax::too_long(text.len(), Self::LONGEST));
+            None
+        } else {
+            read(text, &mut findings)
+        };
+        match plan {
+            Some(plan) if findings.is_empty() => Ok(plan),
+            _ => Err(told(file_name, text, findings)),
+        }
+    }
+}
+
+fn read(text: &str, findings: &mut Findings) -> Option<Plan> {
+    let (tree, errors) = DeTable::parse_recoverable(text);
+    if !errors.is_empty() {
+        errors.iter().for_each(|error| findings.add(syntax::finding(text, error)));
+        return None;
+    }
+    let root = tree.into_inner();
+    let mut base = root.clone();
+    base.remove("arm");
+    let scenario = resolve::resolve(&mut Reader::new(&base, None, findings));
+    let arms = read_arms(&root, &base, findings);
+    Some(Plan { scenario: scenario?, arms: arms? })
+}
+
+fn read_arms<'i>(root: &Table<'i>, base: &Table<'i>, findings: &mut Findings) -> Option<Vec<Arm>> {
+    let list = Path::root().key("arm");
+    let heads = resolve::arm_heads(&mut Reader::new(root, None, findings), &list)?;
+    let arms = heads.into_iter().map(|(path, head)| {
+        let node = path.find(root).map(Spanned::get_ref);
+        let Some(DeValue::Table(table)) = node else { return None };
+        let merged = overlay::overlay(base, table, &head.name, findings);
+        let mut reader = Reader::new(&merged, Some(&head.name), findings);
+        let scenario = resolve::resolve(&mut reader)?;
+        let mut reader = Reader::new(root, Some(&head.name), findings);
+        resolve::check_control(&mut reader, &path, head.control, &scenario);
+        let resolve::ArmHead { name, description, control } = head;
+        Some(Arm { name, description, control, scenario })
+    });
+    // Every arm is read, also after one that is wrong.
+    arms.collect::<Vec<_>>().into_iter().collect()
+}
+
+fn told(file_name: &str, text: &str, mut findings: Findings) -> ScenarioError {
+    findings.found.sort_by_key(|finding| finding.offset);
+    let more = findings.found.len().saturating_sub(ScenarioError::MOST);
+    findings.found.truncate(ScenarioError::MOST);
+    let problems = findings.found.into_iter().map(|finding| {
+        let (line, column) = syntax::line_and_column(text, finding.offset);
+        let Finding { key, message, arm, example, .. } = finding;
+        Problem { line, column, key, message, arm, example }
+    });
+    ScenarioError {
+        file: file_name.to_owned(),
+        problems: problems.collect(),
+        left_out: findings.left_out + more,
+    }
+}

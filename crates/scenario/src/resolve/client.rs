@@ -1,0 +1,173 @@
+use std::time::Duration;
+
+use goodput_clock::Rate;
+use goodput_policy::backoff::Backoff;
+use goodput_policy::lever::Lever;
+use goodput_policy::retry::LayerConfig;
+
+use super::{check_length, check_name, check_unique, say};
+use crate::model::{Client, Scenario};
+use crate::parse::{LayerTimeout, Path, Reader, default_layer_name, written};
+
+/// Resolves `[client]`, but for the limits of its connections, which hang on the whole scenario.
+pub(super) fn resolve(reader: &mut Reader<'_, '_>, run: Option<Duration>) -> Option<Client> {
+    let path = Path::root().key("client");
+    let client: written::Client = reader.section(&path, &["layer"]);
+    let clients = reader.whole(&path.key("clients"), client.clients, 1..=10_000, 1);
+    check_length(reader, &path.key("deadline"), client.deadline, run);
+    let layers = resolve_layers(reader, &path.key("layer"), run)?;
+    if layers.is_empty() {
+        let message = "there is no layer; the client needs at least one, with a time-out";
+        reader.problem(&path.key("layer"), message);
+        return None;
+    }
+    Some(Client {
+        clients,
+        protocol: client.protocol.unwrap_or_default(),
+        deadline: client.deadline,
+        layers,
+        pool: client.pool.unwrap_or_default(),
+        max_connections: 1,
+        connect_rate: client.connect_rate.or_else(|| Rate::new(1.0).ok())?,
+    })
+}
+
+/// Sets the limits of the client's connections: as written, or with room for the worst that the
+/// scenario can ask.
+pub(super) fn resolve_limits(reader: &mut Reader<'_, '_>, scenario: &mut Scenario) {
+    let path = Path::root().key("client");
+    let client: written::Client = reader.section(&path, &["layer"]);
+    let attempts = ROOM * highest_rate(scenario) * most_attempts(scenario);
+    let connections = attempts * scenario.smallest_timeout().as_secs_f64();
+    let connections = (connections.ceil() as u32).clamp(1, MOST_CONNECTIONS);
+    let key = path.key("max_connections");
+    let range = 1..=MOST_CONNECTIONS;
+    scenario.client.max_connections =
+        reader.whole(&key, client.max_connections, range, connections);
+    if client.connect_rate.is_none()
+        && let Ok(rate) = Rate::new(attempts.clamp(1.0, Rate::MAX))
+    {
+        scenario.client.connect_rate = rate;
+    }
+}
+
+/// The highest rate that the load or a lever asks for.
+fn highest_rate(scenario: &Scenario) -> f64 {
+    let levers = scenario.levers.iter().filter_map(|planned| match &planned.lever {
+        Lever::Rate { rate } => Some(rate.per_second()),
+        _ => None,
+    });
+    levers.fold(scenario.load.peak_rate().per_second(), f64::max)
+}
+
+/// The most attempts that a request can make, whichever levers are pulled.
+fn most_attempts(scenario: &Scenario) -> f64 {
+    let layers = scenario.client.layers.iter();
+    layers
+        .map(|config| {
+            let levers = scenario.levers.iter().filter_map(|planned| match &planned.lever {
+                Lever::Retries { layer, retries }
+                    if layer.as_ref().is_none_or(|name| *name == config.name) =>
+                {
+                    Some(*retries)
+                }
+                _ => None,
+            });
+            f64::from(levers.fold(config.retries, u32::max)) + 1.0
+        })
+        .product()
+}
+
+/// Resolves the layers of the client or of a gateway.
+pub(super) fn resolve_layers(
+    reader: &mut Reader<'_, '_>,
+    list: &Path,
+    run: Option<Duration>,
+) -> Option<Vec<LayerConfig>> {
+    let written = reader.list::<written::Layer>(list, &[]);
+    let count = written.len();
+    if count > MOST_LAYERS {
+        reader.problem(list, format!("there are {count} layers, but at most {MOST_LAYERS} nest"));
+        return None;
+    }
+    let paths: Vec<_> = written.iter().map(|(path, _)| path.clone()).collect();
+    let layers: Vec<_> = written
+        .into_iter()
+        .enumerate()
+        .map(|(index, (path, layer))| {
+            let default = default_layer_name(index, count, list);
+            resolve_layer(reader, &path, layer, default, index + 1 == count, run)
+        })
+        .collect();
+    check_unique(reader, paths.iter().zip(&layers).map(|(path, layer)| (path, &*layer.name)));
+    let attempts: u64 =
+        layers.iter().fold(1, |all, layer| all.saturating_mul(u64::from(layer.retries) + 1));
+    if attempts > MOST_ATTEMPTS {
+        reader.problem(
+            list,
+            format!("make {attempts} attempts of one request, but at most {MOST_ATTEMPTS} can be"),
+        );
+    }
+    Some(layers)
+}
+
+fn resolve_layer(
+    reader: &mut Reader<'_, '_>,
+    path: &Path,
+    layer: written::Layer,
+    default_name: String,
+    innermost: bool,
+    run: Option<Duration>,
+) -> LayerConfig {
+    let name = layer.name.unwrap_or(default_name);
+    check_name(reader, &path.key("name"), &name);
+    let at = path.key("timeout");
+    let timeout = match layer.timeout {
+        Some(LayerTimeout::After(timeout)) => Some(timeout),
+        Some(LayerTimeout::Off) if innermost => {
+            reader.problem(&at, "cannot be \"off\" at the innermost layer");
+            None
+        }
+        None if innermost && !reader.has(&at) => {
+            reader.problem(&at, "is missing; the innermost layer must have one");
+            None
+        }
+        Some(LayerTimeout::Off) | None => None,
+    };
+    check_length(reader, &at, timeout, run);
+    let retries = reader.whole(&path.key("retries"), layer.retries, 0..=MOST_RETRIES, 0);
+    let backoff = layer.backoff.unwrap_or_default();
+    check_backoff(reader, &path.key("backoff"), &backoff);
+    LayerConfig {
+        name,
+        timeout,
+        retries,
+        backoff,
+        retry_on: layer
+            .retry_on
+            .map_or_else(Default::default, |classes| classes.into_iter().collect()),
+        budget: layer.budget.unwrap_or_default(),
+        budget_scope: layer.budget_scope.unwrap_or_default(),
+    }
+}
+
+fn check_backoff(reader: &mut Reader<'_, '_>, path: &Path, backoff: &Backoff) {
+    if !(1.0..=1000.0).contains(&backoff.factor) {
+        reader.problem(&path.key("factor"), format!("{} is not from 1 to 1000", backoff.factor));
+    }
+    if backoff.cap < backoff.base {
+        let (cap, base) = (say(backoff.cap), say(backoff.base));
+        reader.problem(
+            &path.key("cap"),
+            format!("the longest wait of {cap} is below the first of {base}; raise the `cap`"),
+        );
+    }
+}
+
+/// The most retries of a layer.
+pub(super) const MOST_RETRIES: u32 = 99_999;
+const MOST_LAYERS: usize = 8;
+const MOST_ATTEMPTS: u64 = 100_000;
+const MOST_CONNECTIONS: u32 = 1_000_000;
+/// By how much the default limits exceed the worst that the scenario can ask.
+const ROOM: f64 = 1.5;
