@@ -1,0 +1,159 @@
+//! A request on its way out, and what comes back.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use goodput_policy::deadline::{ATTEMPT_COUNT, GRPC_TIMEOUT, format_grpc_timeout};
+use goodput_policy::retry::Outcome;
+use http::header::HOST;
+use http::uri::{Authority, PathAndQuery, Scheme};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri};
+use http_body_util::Full;
+
+/// One request. Its headers are shared, so that a copy is cheap.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The method.
+    pub method: Method,
+    /// Path and query, as [`crate::Target::path`] gives them.
+    pub path: PathAndQuery,
+    /// Headers besides host, deadline, attempt number and priority, which the client sets.
+    pub headers: Arc<HeaderMap>,
+    /// The body.
+    pub body: Bytes,
+    /// The value of `Priority` (RFC 9218).
+    pub priority: Option<HeaderValue>,
+}
+
+impl Request {
+    /// `GET` of a path.
+    pub fn get(path: PathAndQuery) -> Self {
+        Self {
+            method: Method::GET,
+            path,
+            headers: Arc::default(),
+            body: Bytes::new(),
+            priority: None,
+        }
+    }
+}
+
+/// An answer, as it was received.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// The status.
+    pub status: StatusCode,
+    /// The headers.
+    pub headers: HeaderMap,
+    /// The body.
+    pub body: Bytes,
+}
+
+/// What became of a call.
+#[derive(Clone, Debug)]
+pub struct CallEnd {
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Attempts that were made.
+    pub attempts: u32,
+    /// Of these, attempts that found no connection because of the caps.
+    pub unsent: u32,
+    /// The last answer that came, whatever its status; only where answers are kept.
+    pub answer: Option<Answer>,
+}
+
+/// What an attempt's request has in common with all others of its client.
+#[derive(Debug)]
+pub(crate) struct Template {
+    authority: Authority,
+    host: HeaderValue,
+    http2: bool,
+}
+
+impl Template {
+    pub(crate) fn new(authority: &Authority, http2: bool) -> Self {
+        // An authority holds no character that a header value cannot.
+        let host = HeaderValue::from_str(authority.as_str());
+        let host = host.unwrap_or_else(|_| HeaderValue::from_static("localhost"));
+        Self { authority: authority.clone(), host, http2 }
+    }
+
+    /// The request of attempt `number` with `remaining` wall time until its deadline.
+    pub(crate) fn attempt(
+        &self,
+        request: &Request,
+        number: u32,
+        remaining: Duration,
+    ) -> http::Request<Full<Bytes>> {
+        let mut attempt = http::Request::new(Full::new(request.body.clone()));
+        *attempt.method_mut() = request.method.clone();
+        *attempt.uri_mut() = self.uri(&request.path);
+        let headers = attempt.headers_mut();
+        headers.reserve(request.headers.len() + 4);
+        if !self.http2 {
+            headers.insert(HOST, self.host.clone());
+        }
+        for (name, value) in request.headers.iter() {
+            headers.append(name, value.clone());
+        }
+        if let Ok(value) = HeaderValue::try_from(format_grpc_timeout(remaining)) {
+            headers.insert(&TIMEOUT_HEADER, value);
+        }
+        headers.insert(&ATTEMPT_HEADER, attempt_value(number));
+        if let Some(priority) = &request.priority {
+            headers.insert(&PRIORITY_HEADER, priority.clone());
+        }
+        attempt
+    }
+
+    fn uri(&self, path: &PathAndQuery) -> Uri {
+        if !self.http2 {
+            return Uri::from(path.clone());
+        }
+        let mut parts = http::uri::Parts::default();
+        parts.scheme = Some(Scheme::HTTP);
+        parts.authority = Some(self.authority.clone());
+        parts.path_and_query = Some(path.clone());
+        Uri::from_parts(parts).unwrap_or_default()
+    }
+}
+
+fn attempt_value(number: u32) -> HeaderValue {
+    match COUNTS.get(number as usize) {
+        Some(text) => HeaderValue::from_static(text),
+        None => HeaderValue::from(number),
+    }
+}
+
+const COUNTS: [&str; 10] = ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"];
+static TIMEOUT_HEADER: HeaderName = HeaderName::from_static(GRPC_TIMEOUT);
+static ATTEMPT_HEADER: HeaderName = HeaderName::from_static(ATTEMPT_COUNT);
+static PRIORITY_HEADER: HeaderName = HeaderName::from_static("priority");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_attempt_carries_host_deadline_and_number() {
+        let template = Template::new(&Authority::from_static("shop:8080"), false);
+        let mut request = Request::get(PathAndQuery::from_static("/orders/7"));
+        request.priority = Some(HeaderValue::from_static("u=1"));
+        let attempt = template.attempt(&request, 12, Duration::from_millis(250));
+        assert_eq!(attempt.uri(), "/orders/7");
+        assert_eq!(attempt.headers()["host"], "shop:8080");
+        assert_eq!(attempt.headers()["x-envoy-attempt-count"], "12");
+        assert_eq!(attempt.headers()["priority"], "u=1");
+        assert!(attempt.headers().contains_key("grpc-timeout"));
+    }
+
+    #[test]
+    fn over_http2_the_host_is_in_the_target() {
+        let template = Template::new(&Authority::from_static("shop:8080"), true);
+        let request = Request::get(PathAndQuery::from_static("/orders/7"));
+        let attempt = template.attempt(&request, 1, Duration::from_millis(250));
+        assert_eq!(attempt.uri(), "http://shop:8080/orders/7");
+        assert!(!attempt.headers().contains_key("host"));
+    }
+}
