@@ -351,3 +351,6 @@ const SECOND: u64 = 1_000_000_000;
 const SLOTS: usize = 17;
 const FEW_ATTEMPTS: usize = 129;
 const MANY_ATTEMPTS: u32 = 4_096;
+
+#[cfg(test)]
+mod tests;

@@ -10,6 +10,7 @@ mod histogram;
 mod json;
 mod model;
 mod observe;
+mod server_clock;
 mod tier_sampler;
 
 pub use client_recorder::{ClientRecorder, RequestEnd, RequestEnded};
@@ -21,4 +22,5 @@ pub use model::{
     TierWindow, Totals, Window,
 };
 pub use observe::{Cancel, Observer};
+pub use server_clock::ServerClock;
 pub use tier_sampler::{Restarted, TierSample, TierSampler};
