@@ -219,8 +219,8 @@ impl ClientRecorder {
     /// short, and the totals. A last window in which nothing could happen yet is left out.
     pub fn finish(mut self, now: Timestamp) -> (Vec<(u64, ClientWindow)>, Totals) {
         self.roll(now);
-        let now_in_second = now.as_nanos() > self.second * SECOND;
-        if now_in_second || self.now != Counts::default() {
+        let begun = now.as_nanos() > self.second * SECOND;
+        if begun || self.now != Counts::default() {
             self.close();
         }
         (self.waiting.into(), self.totals.into_totals())

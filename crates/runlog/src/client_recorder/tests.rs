@@ -1,4 +1,4 @@
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use goodput_clock::{Seed, Timestamp};
 
@@ -135,27 +135,4 @@ fn a_busy_run_adds_up_whatever_the_windows() {
     assert_eq!(sum(|w| w.latency.count), good);
     assert_eq!(totals.latency.iter().map(|(_, count)| count).sum::<u64>(), good);
     assert_eq!(totals.attempts_per_request.values().sum::<u64>(), offered);
-}
-
-/// Run with `--ignored` on a quiet machine; the bound is ten times the figure of an optimised build.
-#[test]
-#[ignore = "measures; run it alone"]
-fn a_fact_costs_well_under_100_nanoseconds() {
-    let mut recorder = recorder();
-    let rounds = 2_000_000_u64;
-    let began = Instant::now();
-    for i in 0..rounds {
-        let now = Timestamp::from_nanos(i * 25_000);
-        recorder.offered(now, now);
-        recorder.attempt_began(now);
-        recorder.attempt_sent(now, 1);
-        recorder.send_lag(now, Duration::from_nanos(i % 1_000_000));
-        recorder.attempt_ended(now, None);
-        let sent = now - Duration::from_micros(i % 5_000);
-        recorder.request_ended(now, &ended(RequestEnd::Good, sent, sent, 1));
-        while recorder.next_window(now).is_some() {}
-    }
-    let per_fact = began.elapsed().as_nanos() as f64 / (rounds * 6) as f64;
-    println!("{per_fact:.1} ns a fact");
-    assert!(per_fact < 100.0, "{per_fact} ns");
 }
