@@ -13,6 +13,8 @@ use std::time::Duration;
 use goodput_clock::{Stream, text};
 use serde::{Deserialize, Serialize};
 
+use crate::invalid::InvalidConfig;
+
 /// How a backoff is spread.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -36,7 +38,7 @@ pub struct Backoff {
     /// The first delay; 0 retries at once.
     #[serde(with = "text::duration")]
     pub base: Duration,
-    /// By how much each delay is longer than the last, at least 1. Default 2.
+    /// By how much each delay is longer than the last, from 1 to 100. Default 2.
     #[serde(default = "default_factor")]
     pub factor: f64,
     /// The longest delay. Default 20 s, as in the AWS SDKs.
@@ -64,6 +66,28 @@ impl Backoff {
             Jitter::None | Jitter::Decorrelated => delay,
         }
     }
+
+    /// Checks what the types cannot.
+    ///
+    /// # Errors
+    ///
+    /// Where the base or the cap is longer than a day, or the factor outside 1 to 100.
+    pub fn validate(&self) -> Result<(), InvalidConfig> {
+        let longest = Duration::from_hours(24);
+        if self.base > longest {
+            let problem = "must be at most 24h, such as \"1s\"";
+            return Err(InvalidConfig { key: "backoff.base", problem });
+        }
+        if self.cap > longest {
+            let problem = "must be at most 24h, such as \"20s\"";
+            return Err(InvalidConfig { key: "backoff.cap", problem });
+        }
+        if !(1.0..=100.0).contains(&self.factor) {
+            let problem = "must be from 1 to 100, such as 2";
+            return Err(InvalidConfig { key: "backoff.factor", problem });
+        }
+        Ok(())
+    }
 }
 
 /// From 1 s, doubled, at most 20 s, without jitter.
@@ -84,4 +108,82 @@ const fn default_factor() -> f64 {
 
 const fn default_cap() -> Duration {
     Duration::from_secs(20)
+}
+
+#[cfg(test)]
+mod tests {
+    use goodput_clock::Seed;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn backoff(jitter: Jitter) -> Backoff {
+        Backoff { jitter, ..Backoff::default() }
+    }
+
+    /// The shortest and the longest of 20,000 delays before retry number `retry`, in seconds.
+    fn range(backoff: &Backoff, retry: u32, previous: Option<Duration>) -> (f64, f64) {
+        let mut random = Seed(3).stream("backoff");
+        let delays = (0..20_000).map(|_| backoff.delay(retry, previous, &mut random).as_secs_f64());
+        delays.fold((f64::MAX, 0.0), |(low, high), delay| (low.min(delay), high.max(delay)))
+    }
+
+    fn assert_range(found: (f64, f64), low: f64, high: f64) {
+        let slack = (high - low) * 0.01;
+        assert!(found.0 >= low && found.0 <= low + slack, "{found:?} against {low}..{high}");
+        assert!(found.1 <= high && found.1 >= high - slack, "{found:?} against {low}..{high}");
+    }
+
+    #[test]
+    fn without_jitter_delays_double_up_to_the_cap() {
+        for (retry, seconds) in
+            [(0, 1.0), (1, 2.0), (2, 4.0), (4, 16.0), (5, 20.0), (u32::MAX, 20.0)]
+        {
+            assert_range(range(&backoff(Jitter::None), retry, None), seconds, seconds);
+        }
+    }
+
+    #[test]
+    fn every_jitter_fills_its_range() {
+        assert_range(range(&backoff(Jitter::Full), 2, None), 0.0, 4.0);
+        assert_range(range(&backoff(Jitter::Full), 9, None), 0.0, 20.0);
+        assert_range(range(&backoff(Jitter::Equal), 2, None), 2.0, 4.0);
+        let decorrelated = backoff(Jitter::Decorrelated);
+        assert_range(range(&decorrelated, 0, None), 1.0, 3.0);
+        assert_range(range(&decorrelated, 1, Some(Duration::from_secs(2))), 1.0, 6.0);
+        assert_range(range(&decorrelated, 1, Some(Duration::from_secs(20))), 1.0, 20.0);
+    }
+
+    #[test]
+    fn what_is_out_of_range_is_refused_by_its_key() {
+        let broken = |change: fn(&mut Backoff)| {
+            let mut backoff = Backoff::default();
+            change(&mut backoff);
+            backoff.validate().unwrap_err().key
+        };
+        assert_eq!(Backoff::default().validate(), Ok(()));
+        assert_eq!(broken(|backoff| backoff.base = Duration::MAX), "backoff.base");
+        assert_eq!(broken(|backoff| backoff.cap = Duration::MAX), "backoff.cap");
+        assert_eq!(broken(|backoff| backoff.factor = 0.5), "backoff.factor");
+        assert_eq!(broken(|backoff| backoff.factor = f64::NAN), "backoff.factor");
+        assert_eq!(broken(|backoff| backoff.factor = f64::INFINITY), "backoff.factor");
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(10_000))]
+
+        #[test]
+        fn no_valid_backoff_exceeds_its_cap(
+            base in 0_u64..86_400_000, cap in 0_u64..86_400_000, factor in 1.0_f64..100.0,
+            retry: u32, previous in proptest::option::of(0_u64..86_400_000), kind in 0_usize..4,
+        ) {
+            let kinds = [Jitter::None, Jitter::Full, Jitter::Equal, Jitter::Decorrelated];
+            let (base, cap) = (Duration::from_millis(base), Duration::from_millis(cap));
+            let backoff = Backoff { base, cap, factor, jitter: kinds[kind] };
+            prop_assert_eq!(backoff.validate(), Ok(()));
+            let mut random = Seed(4).stream("backoff");
+            let previous = previous.map(Duration::from_millis);
+            prop_assert!(backoff.delay(retry, previous, &mut random) <= cap.max(base));
+        }
+    }
 }

@@ -28,7 +28,7 @@ use goodput_clock::Timestamp;
 use crate::attempt::FailureClass;
 
 pub use aws_quota::AwsQuota;
-pub use config::{BudgetConfig, InvalidBudget, UnknownBudget};
+pub use config::{BudgetConfig, UnknownBudget};
 pub use finagle::{Credit, Finagle};
 pub use grpc_throttle::GrpcThrottle;
 pub use sre_ratio::SreRatio;

@@ -232,7 +232,7 @@ mod tests {
             let read = parse_grpc_timeout(&text).unwrap();
             let unit = UNITS.iter().find(|(letter, _)| text.ends_with(*letter)).unwrap().1;
             prop_assert!(text.len() <= 9 && read <= remaining);
-            let lost = (remaining - read).as_nanos();
+            let lost = remaining.abs_diff(read).as_nanos();
             prop_assert!(lost < unit || text == "99999999H", "{} lost {}", text, lost);
         }
     }

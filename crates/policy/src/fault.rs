@@ -9,6 +9,8 @@ use std::time::Duration;
 use goodput_clock::{Ratio, Timestamp};
 use serde::{Deserialize, Serialize};
 
+use crate::invalid::{InvalidConfig, no_keys};
+
 /// How a loss of capacity shows.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -26,14 +28,44 @@ pub enum CapacityMode {
 pub enum FaultKind {
     /// Cuts capacity to a share of itself.
     Capacity {
-        /// What is left, above 0 and at most 1. Nothing left is a [`FaultKind::Stall`].
+        /// What is left, from 0.00001 to 1. Nothing left is a [`FaultKind::Stall`].
         to: Ratio,
         /// How the loss shows. Default slow.
         #[serde(default)]
         mode: CapacityMode,
     },
     /// Freezes the tier: nothing starts, and what is in service stands still until the end.
+    #[serde(deserialize_with = "no_keys")]
     Stall,
+}
+
+impl FaultKind {
+    /// The fault that cuts capacity to a share of itself.
+    ///
+    /// # Errors
+    ///
+    /// Where nothing would be left, which is a stall.
+    pub fn capacity(to: Ratio, mode: CapacityMode) -> Result<Self, InvalidConfig> {
+        let kind = Self::Capacity { to, mode };
+        kind.validate()?;
+        Ok(kind)
+    }
+
+    /// Checks what the types cannot.
+    ///
+    /// # Errors
+    ///
+    /// Where a capacity fault leaves nothing, or less than a hundred-thousandth.
+    pub fn validate(&self) -> Result<(), InvalidConfig> {
+        match self {
+            Self::Capacity { to, .. } if to.get() < 1e-5 => Err(InvalidConfig {
+                key: "to",
+                problem: "must be from 0.00001 to 1, such as 0.4; for no capacity at all write \
+                          { kind = \"stall\" }",
+            }),
+            Self::Capacity { .. } | Self::Stall => Ok(()),
+        }
+    }
 }
 
 /// The sum of all faults in force.

@@ -6,7 +6,9 @@ use goodput_clock::{Rate, Ratio, text};
 use serde::{Deserialize, Serialize};
 
 use crate::budget::BudgetConfig;
+use crate::invalid::{InvalidConfig, no_keys};
 use crate::limiter::LimiterPatch;
+use crate::retry::validate_retries;
 
 /// An action on a running system, at the server or at the load generator.
 ///
@@ -15,6 +17,7 @@ use crate::limiter::LimiterPatch;
 #[serde(tag = "lever", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Lever {
     /// Refuses everything that waits in the server's queue, once.
+    #[serde(deserialize_with = "no_keys")]
     ShedQueue,
     /// Admits only a share of the server's traffic, then ramps back to all of it.
     Admit {
@@ -29,6 +32,7 @@ pub enum Lever {
     },
     /// Drops the server's queue, the work in service and every connection, as the restart of a
     /// process does.
+    #[serde(deserialize_with = "no_keys")]
     Restart,
     /// Changes the server's limiter.
     Limiter(LimiterPatch),
@@ -92,5 +96,94 @@ impl Lever {
                 LeverTarget::LoadGenerator
             }
         }
+    }
+
+    /// Checks what the types cannot.
+    ///
+    /// # Errors
+    ///
+    /// Where a value is out of range: a ramp without an end to start from, an empty change of the
+    /// limiter, too many retries, or what the patch or the budget itself refuses.
+    pub fn validate(&self) -> Result<(), InvalidConfig> {
+        let longest = Duration::from_hours(24);
+        match self {
+            Self::Admit { hold, .. } if hold.is_some_and(|hold| hold > longest) => {
+                let problem = "must be at most 24h, such as \"20s\"";
+                Err(InvalidConfig { key: "for", problem })
+            }
+            Self::Admit { ramp, .. } if *ramp > longest => {
+                let problem = "must be at most 24h, such as \"30s\"";
+                Err(InvalidConfig { key: "ramp", problem })
+            }
+            Self::Admit { hold: None, ramp, .. } if !ramp.is_zero() => {
+                let problem = "starts at the end of `for`, which is absent; write for = \"20s\"";
+                Err(InvalidConfig { key: "ramp", problem })
+            }
+            Self::Limiter(patch) if *patch == LimiterPatch::default() => {
+                let problem = "changes nothing; write a key of it, such as queue_limit = 150";
+                Err(InvalidConfig { key: "limiter", problem })
+            }
+            Self::Limiter(patch) => patch.validate(),
+            Self::Budget { budget, .. } => budget.validate(),
+            Self::Retries { retries, .. } => validate_retries(*retries),
+            Self::ShedQueue | Self::Admit { .. } | Self::Restart | Self::Rate { .. } => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fault::{CapacityMode, FaultKind};
+
+    fn lever(json: &str) -> Result<Lever, String> {
+        serde_json::from_str(json).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn unknown_keys_are_refused_for_levers_and_faults_without_keys_too() {
+        assert_eq!(lever(r#"{"lever":"shed-queue"}"#), Ok(Lever::ShedQueue));
+        assert_eq!(lever(r#"{"lever":"restart"}"#), Ok(Lever::Restart));
+        for name in Lever::NAMES {
+            let error = lever(&format!(r#"{{"lever":"{name}","sahre":1}}"#)).unwrap_err();
+            assert!(error.contains("sahre") || error.contains("missing"), "{error}");
+        }
+        let fault = |json| serde_json::from_str::<FaultKind>(json);
+        assert_eq!(fault(r#"{"kind":"stall"}"#).unwrap(), FaultKind::Stall);
+        let error = fault(r#"{"kind":"stall","to":0.4}"#).unwrap_err().to_string();
+        assert!(error.contains("`to`"), "{error}");
+    }
+
+    #[test]
+    fn levers_read_back_as_they_are_written() {
+        for json in [
+            r#"{"lever":"shed-queue"}"#,
+            r#"{"lever":"admit","share":0.5,"for":"20s","ramp":"30s"}"#,
+            r#"{"lever":"restart"}"#,
+            r#"{"lever":"limiter","queue_limit":150}"#,
+            r#"{"lever":"budget","layer":null,"budget":{"kind":"sre-ratio","ratio":0.1,"window":"10s"}}"#,
+            r#"{"lever":"retries","layer":"client","retries":0}"#,
+            r#"{"lever":"rate","rate":40.0}"#,
+        ] {
+            let read = lever(json).unwrap();
+            assert_eq!(serde_json::to_string(&read).unwrap(), json);
+            assert_eq!(read.validate(), Ok(()));
+        }
+    }
+
+    #[test]
+    fn what_is_out_of_range_is_refused_by_its_key() {
+        for (json, key) in [
+            (r#"{"lever":"admit","share":0.5,"for":"25h"}"#, "for"),
+            (r#"{"lever":"admit","share":0.5,"for":"1s","ramp":"25h"}"#, "ramp"),
+            (r#"{"lever":"admit","share":0.5,"ramp":"1s"}"#, "ramp"),
+            (r#"{"lever":"limiter"}"#, "limiter"),
+            (r#"{"lever":"limiter","slots":0}"#, "slots"),
+            (r#"{"lever":"retries","retries":101}"#, "retries"),
+        ] {
+            assert_eq!(lever(json).unwrap().validate().unwrap_err().key, key, "{json}");
+        }
+        let nothing_left = FaultKind::capacity(Ratio::ZERO, CapacityMode::Slow).unwrap_err();
+        assert!(nothing_left.to_string().contains("stall"), "{nothing_left}");
     }
 }

@@ -14,6 +14,7 @@ pub mod budget;
 pub mod deadline;
 pub mod edge;
 pub mod fault;
+pub mod invalid;
 pub mod lever;
 pub mod limiter;
 pub mod pool;

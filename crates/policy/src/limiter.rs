@@ -13,6 +13,8 @@
 //! metastable failure alive.
 
 mod config;
+mod outcome;
+mod queue;
 mod reservation;
 #[cfg(test)]
 mod tests;
@@ -25,116 +27,17 @@ use goodput_clock::{Stream, Timestamp};
 use slab::Slab;
 
 use crate::fault::Effect;
+use crate::invalid::InvalidConfig;
 pub use config::{
-    Capacity, Charge, InvalidLimiter, LimiterConfig, LimiterPatch, OnDisconnect, QueueLimit,
-    QueueOrder, ServiceTime,
+    Capacity, Charge, LimiterConfig, LimiterPatch, OnDisconnect, QueueLimit, QueueOrder,
+    ServiceTime,
 };
-
-/// Names a job of a limiter for [`Limiter::disconnect`]; never used twice.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct JobId {
-    key: usize,
-    serial: u64,
-}
-
-/// Why a request was refused, or dropped after it had waited.
-#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
-pub enum Refusal {
-    /// The queue was at its limit.
-    QueueFull,
-    /// The queue was at the cap that guards memory.
-    SafetyCap,
-    /// It could not have been finished within its deadline.
-    Expired,
-    /// A lever shed the queue.
-    Shed,
-    /// The edge did not admit it.
-    NotAdmitted,
-    /// The server was restarted.
-    Restart,
-}
-
-impl Refusal {
-    /// All refusals, in the order of their declaration.
-    pub const ALL: [Self; 6] = [
-        Self::QueueFull,
-        Self::SafetyCap,
-        Self::Expired,
-        Self::Shed,
-        Self::NotAdmitted,
-        Self::Restart,
-    ];
-
-    /// The name on the wire and in metrics.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::QueueFull => "queue-full",
-            Self::SafetyCap => "safety-cap",
-            Self::Expired => "expired",
-            Self::Shed => "shed",
-            Self::NotAdmitted => "not-admitted",
-            Self::Restart => "restart",
-        }
-    }
-}
-
-/// What became of a request that the limiter had taken in.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Completion<T> {
-    /// It was served.
-    Served {
-        /// What the request carried.
-        payload: T,
-        /// When it arrived.
-        arrived: Timestamp,
-        /// When its service started.
-        started: Timestamp,
-        /// When its service ended.
-        ended: Timestamp,
-        /// Whether the work was wasted: the caller had hung up, or its deadline had passed.
-        wasted: bool,
-    },
-    /// It was refused after it had waited.
-    Refused {
-        /// What the request carried.
-        payload: T,
-        /// When it arrived.
-        arrived: Timestamp,
-        /// When it was refused.
-        at: Timestamp,
-        /// Why.
-        reason: Refusal,
-    },
-    /// Its caller hung up and it left the queue.
-    Cancelled {
-        /// What the request carried.
-        payload: T,
-        /// When it arrived.
-        arrived: Timestamp,
-        /// When it left.
-        at: Timestamp,
-    },
-}
-
-/// What the limiter says to an arrival.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Admission<T> {
-    /// It is served or waits; a [`Completion`] follows.
-    Accepted(JobId),
-    /// It is refused at once.
-    Refused(T, Refusal),
-}
-
-/// Why the limiter wants to be woken.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum WakeReason {
-    /// A job's service ends.
-    ServiceEnds,
-}
+pub use outcome::{Admission, Completion, JobId, Refusal, WakeReason};
+use queue::Queue;
 
 #[derive(Debug)]
 struct Job<T> {
-    payload: Option<T>,
+    payload: T,
     serial: u64,
     arrived: Timestamp,
     deadline: Timestamp,
@@ -151,9 +54,7 @@ pub struct Limiter<T> {
     now: Timestamp,
     jobs: Slab<Job<T>>,
     next_serial: u64,
-    /// Waiting jobs by key, oldest first. A key whose job has been cancelled stays as a tombstone.
-    queue: VecDeque<(usize, u64)>,
-    tombstones: usize,
+    queue: Queue,
     /// Jobs in service by the end of their service; with [`Charge::Admission`] reserved ones too.
     serving: BinaryHeap<Reverse<(Timestamp, u64, usize)>>,
     /// With [`Charge::Admission`]: when each slot's reserved time ends.
@@ -177,8 +78,7 @@ impl<T> Limiter<T> {
             now: Timestamp::ZERO,
             jobs: Slab::new(),
             next_serial: 0,
-            queue: VecDeque::new(),
-            tombstones: 0,
+            queue: Queue::default(),
             serving: BinaryHeap::new(),
             reserved: BinaryHeap::new(),
             done: VecDeque::new(),
@@ -191,7 +91,7 @@ impl<T> Limiter<T> {
     pub fn arrive(&mut self, now: Timestamp, deadline: Timestamp, payload: T) -> Admission<T> {
         self.advance(now);
         let now = self.now;
-        if self.config.capacity == Capacity::Unlimited {
+        if self.config.capacity == Capacity::Unlimited && self.stalled_since.is_none() {
             let job = self.insert(now, deadline, payload);
             self.finish(job.key, now);
             return Admission::Accepted(job);
@@ -211,7 +111,7 @@ impl<T> Limiter<T> {
             return Admission::Refused(payload, refusal);
         }
         let job = self.insert(now, deadline, payload);
-        self.queue.push_back((job.key, job.serial));
+        self.queue.push(job);
         Admission::Accepted(job)
     }
 
@@ -225,16 +125,13 @@ impl<T> Limiter<T> {
         found.abandoned = true;
         let waits = found.started == Timestamp::MAX;
         if waits && self.config.on_disconnect == OnDisconnect::Cancel {
-            let at = self.now;
-            self.tombstones += 1;
-            if let (Some(payload), arrived) = self.take(job.key) {
-                self.done.push_back(Completion::Cancelled { payload, arrived, at });
-            }
-            self.bury_tombstones();
+            let Job { payload, arrived, .. } = self.jobs.remove(job.key);
+            self.done.push_back(Completion::Cancelled { payload, arrived, at: self.now });
+            self.queue.forget(|waiting| is_live(&self.jobs, waiting));
         }
     }
 
-    /// Carries out everything that is due by `now`.
+    /// Carries out everything that is due by `now`, each at its own time.
     pub fn advance(&mut self, now: Timestamp) {
         self.now = self.now.max(now);
         if self.stalled_since.is_some() {
@@ -282,7 +179,7 @@ impl<T> Limiter<T> {
     /// # Errors
     ///
     /// Where the result would not [`validate`](LimiterConfig::validate); then nothing changes.
-    pub fn patch(&mut self, now: Timestamp, patch: LimiterPatch) -> Result<(), InvalidLimiter> {
+    pub fn patch(&mut self, now: Timestamp, patch: LimiterPatch) -> Result<(), InvalidConfig> {
         self.advance(now);
         self.config = self.config.patched(patch)?;
         self.settle();
@@ -302,7 +199,7 @@ impl<T> Limiter<T> {
         let serving = std::mem::take(&mut self.serving).into_sorted_vec();
         let dropped = waiting + serving.len();
         for Reverse((_, _, key)) in serving.into_iter().rev() {
-            self.refuse(key, Refusal::Restart);
+            self.refuse(key, self.now, Refusal::Restart);
         }
         self.reserved.clear();
         self.settle();
@@ -322,7 +219,7 @@ impl<T> Limiter<T> {
     /// How many requests wait.
     pub fn queued(&self) -> usize {
         match self.config.charge {
-            Charge::ServiceStart => self.queue.len() - self.tombstones,
+            Charge::ServiceStart => self.queue.len(),
             Charge::Admission => self.serving.len().saturating_sub(self.slots() as usize),
         }
     }
@@ -337,7 +234,10 @@ impl<T> Limiter<T> {
 
     /// When the request arrived that has waited longest.
     pub fn oldest_arrival(&self) -> Option<Timestamp> {
-        self.queue.iter().find_map(|(key, serial)| self.live(*key, *serial)).map(|job| job.arrived)
+        match self.config.charge {
+            Charge::ServiceStart => self.queue.oldest().map(|job| self.jobs[job.key].arrived),
+            Charge::Admission => self.oldest_unstarted(),
+        }
     }
 
     /// The slots in force, after faults.
@@ -363,18 +263,18 @@ impl<T> Limiter<T> {
     pub fn mean_service(&self) -> Duration {
         match self.config.capacity {
             Capacity::Unlimited => Duration::ZERO,
-            Capacity::Limited(rate) => Duration::from_secs_f64(
-                f64::from(self.config.slots) / rate.per_second() / self.effect.speed,
-            ),
+            Capacity::Limited(rate) => {
+                let seconds = f64::from(self.config.slots) / rate.per_second() / self.effect.speed;
+                Duration::try_from_secs_f64(seconds)
+                    .map_or(LONGEST_SERVICE, |mean| mean.min(LONGEST_SERVICE))
+            }
         }
     }
 
-    fn live(&self, key: usize, serial: u64) -> Option<&Job<T>> {
-        self.jobs.get(key).filter(|job| job.serial == serial)
-    }
-
     fn has_free_slot(&self) -> bool {
-        self.stalled_since.is_none() && self.serving.len() < self.slots() as usize
+        self.stalled_since.is_none()
+            && (self.config.capacity == Capacity::Unlimited
+                || self.serving.len() < self.slots() as usize)
     }
 
     fn queue_refusal(&self) -> Option<Refusal> {
@@ -401,7 +301,7 @@ impl<T> Limiter<T> {
         self.next_serial += 1;
         let serial = self.next_serial;
         let key = self.jobs.insert(Job {
-            payload: Some(payload),
+            payload,
             serial,
             arrived: now,
             deadline,
@@ -411,62 +311,46 @@ impl<T> Limiter<T> {
         JobId { key, serial }
     }
 
-    fn take(&mut self, key: usize) -> (Option<T>, Timestamp) {
-        let job = self.jobs.remove(key);
-        (job.payload, job.arrived)
-    }
-
     fn start(&mut self, key: usize, at: Timestamp) {
         let service = self.draw_service();
         self.jobs[key].started = at;
         self.serving.push(Reverse((at + service, self.jobs[key].serial, key)));
     }
 
+    /// A service takes at least a nanosecond, so that a wake-up lies ahead.
     fn draw_service(&mut self) -> Duration {
-        self.mean_service().mul_f64(self.config.service.draw(&mut self.random))
+        let drawn = self.mean_service().mul_f64(self.config.service.draw(&mut self.random));
+        drawn.max(Duration::from_nanos(1))
     }
 
     fn finish(&mut self, key: usize, ended: Timestamp) {
         let job = self.jobs.remove(key);
-        if let Some(payload) = job.payload {
-            self.done.push_back(Completion::Served {
-                payload,
-                arrived: job.arrived,
-                started: job.started.min(ended),
-                ended,
-                wasted: job.abandoned || job.deadline < ended,
-            });
-        }
+        self.done.push_back(Completion::Served {
+            payload: job.payload,
+            arrived: job.arrived,
+            started: job.started.min(ended),
+            ended,
+            wasted: job.abandoned || job.deadline < ended,
+        });
     }
 
-    fn refuse(&mut self, key: usize, reason: Refusal) {
-        let at = self.now;
-        if let (Some(payload), arrived) = self.take(key) {
-            self.done.push_back(Completion::Refused { payload, arrived, at, reason });
-        }
+    fn refuse(&mut self, key: usize, at: Timestamp, reason: Refusal) {
+        let Job { payload, arrived, .. } = self.jobs.remove(key);
+        self.done.push_back(Completion::Refused { payload, arrived, at, reason });
     }
 
     /// Starts what waits while slots are free, as of `at`.
     fn fill_slots(&mut self, at: Timestamp) {
         while self.has_free_slot() {
-            let next = match self.config.queue {
-                QueueOrder::Fifo => self.queue.pop_front(),
-                QueueOrder::Lifo => self.queue.pop_back(),
-            };
-            let Some((key, serial)) = next else { return };
-            let Some(job) = self.live(key, serial) else {
-                self.tombstones -= 1;
-                continue;
-            };
-            let (arrived, deadline) = (job.arrived, job.deadline);
-            if self.would_expire(at, deadline) {
-                if let (Some(payload), _) = self.take(key) {
-                    let reason = Refusal::Expired;
-                    self.done.push_back(Completion::Refused { payload, arrived, at, reason });
-                }
-                continue;
+            let next = self.queue.pop(self.config.queue, |job| is_live(&self.jobs, job));
+            let Some(JobId { key, .. }) = next else { return };
+            if self.would_expire(at, self.jobs[key].deadline) {
+                self.refuse(key, at, Refusal::Expired);
+            } else if self.config.capacity == Capacity::Unlimited {
+                self.finish(key, at);
+            } else {
+                self.start(key, at);
             }
-            self.start(key, at);
         }
     }
 
@@ -481,30 +365,13 @@ impl<T> Limiter<T> {
 
     fn refuse_queue(&mut self, reason: Refusal) -> usize {
         let waiting = match self.config.charge {
-            Charge::ServiceStart => {
-                let queue = std::mem::take(&mut self.queue);
-                self.tombstones = 0;
-                queue
-                    .into_iter()
-                    .filter(|(key, serial)| self.live(*key, *serial).is_some())
-                    .collect()
-            }
+            Charge::ServiceStart => self.queue.take_all(|job| is_live(&self.jobs, job)),
             Charge::Admission => self.take_unstarted(),
         };
-        for (key, _) in &waiting {
-            self.refuse(*key, reason);
+        for job in &waiting {
+            self.refuse(job.key, self.now, reason);
         }
         waiting.len()
-    }
-
-    /// Forgets tombstones once they are the larger part of the queue.
-    fn bury_tombstones(&mut self) {
-        if self.tombstones > 64 && self.tombstones * 2 > self.queue.len() {
-            let jobs = &self.jobs;
-            self.queue
-                .retain(|(key, serial)| jobs.get(*key).is_some_and(|job| job.serial == *serial));
-            self.tombstones = 0;
-        }
     }
 
     /// Ends a stall: everything in service ends as much later as the stall was long.
@@ -512,6 +379,12 @@ impl<T> Limiter<T> {
         self.stalled_since = None;
         let length = self.now.since(since);
         let late = |at: Timestamp| at + length;
+        for Reverse((_, _, key)) in &self.serving {
+            let job = &mut self.jobs[*key];
+            if job.started > since {
+                job.started = late(job.started);
+            }
+        }
         self.serving = std::mem::take(&mut self.serving)
             .into_iter()
             .map(|Reverse((ended, serial, key))| Reverse((late(ended), serial, key)))
@@ -522,3 +395,10 @@ impl<T> Limiter<T> {
             .collect();
     }
 }
+
+fn is_live<T>(jobs: &Slab<Job<T>>, job: JobId) -> bool {
+    jobs.get(job.key).is_some_and(|found| found.serial == job.serial)
+}
+
+/// What a mean service time is cut to, however slow a fault makes it.
+const LONGEST_SERVICE: Duration = Duration::from_hours(24 * 365);

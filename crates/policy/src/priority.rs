@@ -36,8 +36,11 @@ impl Urgency {
     /// assert_eq!(Urgency::parse("u=9"), Urgency::default());
     /// ```
     pub fn parse(value: &str) -> Self {
-        let urgency = Fields(value.trim_matches(' ').as_bytes()).urgency().flatten();
-        urgency.and_then(Self::new).unwrap_or_default()
+        match Fields(value.trim_matches(' ').as_bytes()).urgency() {
+            Some(Item::Integer(value)) => u8::try_from(value).ok().and_then(Self::new),
+            Some(Item::Other) | None => None,
+        }
+        .unwrap_or_default()
     }
 
     /// The value of the header, such as `u=3`.
@@ -63,22 +66,18 @@ enum Item {
 }
 
 impl Fields<'_> {
-    /// Reads the whole dictionary and gives the last value of `u`, where that is an integer of one
-    /// byte.
-    fn urgency(&mut self) -> Option<Option<u8>> {
-        let mut urgency = None;
+    /// Reads the whole dictionary and gives the last value of `u`.
+    fn urgency(&mut self) -> Option<Item> {
+        let mut urgency = Item::Other;
         if self.0.is_empty() {
-            return Some(None);
+            return Some(urgency);
         }
         loop {
             let is_urgency = self.key()? == b"u";
             let item = if self.eat(b'=') { self.item_or_list()? } else { Item::Other };
             self.parameters()?;
             if is_urgency {
-                urgency = match item {
-                    Item::Integer(value) => u8::try_from(value).ok(),
-                    Item::Other => None,
-                };
+                urgency = item;
             }
             self.skip(|byte| matches!(byte, b' ' | b'\t'));
             if self.0.is_empty() {

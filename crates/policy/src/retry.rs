@@ -14,46 +14,26 @@
 //!    [`FailureClass::Timeout`].
 //! 3. After [`Step::Wait`] comes [`Call::on_wakeup`], at its `until`.
 //! 4. [`Step::Done`] ends the call.
+//!
+//! A result that is reported after its attempt's `until` counts as a time-out, whatever it was: so a
+//! late driver cannot turn a time-out into a success. Where an outer layer's time-out comes before a
+//! wait is over, the call waits for that time-out instead, and the retry takes nothing out of the
+//! budget. Each layer's budget sees each call of the layer as a request, since a layer does not know
+//! of those outside it.
+
+mod layers;
+#[cfg(test)]
+mod tests;
 
 use std::time::Duration;
 
-use goodput_clock::{Stream, Timestamp, text};
+use goodput_clock::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::attempt::{AttemptResult, FailureClass, RetryOn};
-use crate::backoff::Backoff;
-use crate::budget::{Budget, BudgetConfig, Permit};
+use crate::attempt::{AttemptResult, FailureClass};
+use crate::budget::Permit;
 
-/// Who shares one retry budget.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Deserialize, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum BudgetScope {
-    /// Each client instance has its own.
-    #[default]
-    Client,
-    /// One for all instances.
-    Shared,
-}
-
-/// One place that retries.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct LayerConfig {
-    /// The layer's name, unique among the layers of a client.
-    pub name: String,
-    /// How long one try may take; only an outer layer can do without.
-    #[serde(with = "text::optional_duration")]
-    pub timeout: Option<Duration>,
-    /// Retries after the first try.
-    pub retries: u32,
-    /// How long to wait before a retry.
-    pub backoff: Backoff,
-    /// Which failures are retried.
-    pub retry_on: RetryOn,
-    /// How many retries the layer may send in all.
-    pub budget: BudgetConfig,
-    /// Who shares the budget.
-    pub budget_scope: BudgetScope,
-}
+pub use layers::{BudgetScope, LayerConfig, LayerCounters, Layers, MAX_RETRIES, validate_retries};
 
 /// Why a layer did not retry.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd, Deserialize, Serialize)]
@@ -111,118 +91,6 @@ pub enum Step {
     Done(Outcome),
 }
 
-/// What a layer has done, cumulated over all requests.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize)]
-pub struct LayerCounters {
-    /// Tries that were a request's first at this layer (once per call of the layer).
-    pub first: u64,
-    /// Tries that were retries.
-    pub retries: u64,
-    /// Tries that succeeded.
-    pub succeeded: u64,
-    /// Tries that failed, by [`FailureClass`].
-    pub failed: [u64; FailureClass::ALL.len()],
-    /// Failures after which the layer did not retry, by [`StopReason`].
-    pub stopped: [u64; StopReason::ALL.len()],
-}
-
-/// What all requests of a client side share: its layers, their budgets and counters.
-#[derive(Debug)]
-pub struct Layers {
-    configs: Vec<LayerConfig>,
-    /// By client and layer; a shared budget stands with client 0.
-    budgets: Vec<Budget>,
-    counters: Vec<LayerCounters>,
-    random: Stream,
-}
-
-impl Layers {
-    /// The layers, outermost first, of `clients` independent instances.
-    ///
-    /// # Panics
-    ///
-    /// Where there is no layer, no client, or the innermost layer has no time-out.
-    pub fn new(configs: Vec<LayerConfig>, clients: u32, random: Stream) -> Self {
-        assert!(clients > 0, "at least one client");
-        assert!(
-            configs.last().is_some_and(|innermost| innermost.timeout.is_some()),
-            "the innermost layer needs a time-out"
-        );
-        let budgets = (0..clients)
-            .flat_map(|_| configs.iter().map(|config| Budget::new(config.budget)))
-            .collect();
-        let counters = vec![LayerCounters::default(); configs.len()];
-        Self { configs, budgets, counters, random }
-    }
-
-    /// Sets how often a layer retries, or all of them where `layer` is none; false where no layer has
-    /// that name.
-    pub fn set_retries(&mut self, layer: Option<&str>, retries: u32) -> bool {
-        let mut found = false;
-        for config in self.configs.iter_mut().filter(|config| is_named(config, layer)) {
-            config.retries = retries;
-            found = true;
-        }
-        found
-    }
-
-    /// Puts a fresh budget into a layer, or into all of them where `layer` is none; false where no
-    /// layer has that name.
-    pub fn set_budget(&mut self, layer: Option<&str>, budget: BudgetConfig) -> bool {
-        let count = self.configs.len();
-        let mut found = false;
-        for (index, config) in self.configs.iter_mut().enumerate() {
-            if is_named(config, layer) {
-                config.budget = budget;
-                self.budgets.iter_mut().skip(index).step_by(count).for_each(|slot| {
-                    *slot = Budget::new(budget);
-                });
-                found = true;
-            }
-        }
-        found
-    }
-
-    /// The layers, outermost first.
-    pub fn configs(&self) -> &[LayerConfig] {
-        &self.configs
-    }
-
-    /// What each layer has done, outermost first.
-    pub fn counters(&self) -> &[LayerCounters] {
-        &self.counters
-    }
-
-    /// Retries that all budgets of a layer would allow now; infinite where it has none.
-    pub fn tokens(&self, now: Timestamp, layer: usize) -> f64 {
-        let step = self.configs.len();
-        let all = self.budgets.iter().skip(layer).step_by(step);
-        match self.configs[layer].budget_scope {
-            BudgetScope::Client => all.map(|budget| budget.tokens(now)).sum(),
-            BudgetScope::Shared => self.budgets[layer].tokens(now),
-        }
-    }
-
-    /// The most attempts that one request can make: Π(R + 1), saturating.
-    pub fn max_attempts(&self) -> u64 {
-        self.configs
-            .iter()
-            .fold(1, |product, config| product.saturating_mul(u64::from(config.retries) + 1))
-    }
-
-    fn budget(&mut self, client: u32, layer: usize) -> &mut Budget {
-        let client = match self.configs[layer].budget_scope {
-            BudgetScope::Client => client as usize,
-            BudgetScope::Shared => 0,
-        };
-        &mut self.budgets[client * self.configs.len() + layer]
-    }
-}
-
-fn is_named(config: &LayerConfig, name: Option<&str>) -> bool {
-    name.is_none_or(|name| config.name == name)
-}
-
 /// What a layer is doing for one request.
 #[derive(Clone, Copy, Debug)]
 struct Frame {
@@ -240,13 +108,13 @@ impl Frame {
     const FRESH: Self = Self { tries: 0, until: Timestamp::MAX, backoff: None, permit: None };
 }
 
-/// What a waiting call does when it wakes up.
+/// A call that waits.
 #[derive(Clone, Copy, Debug)]
-enum Wakeup {
-    /// The layer sends its next try.
-    Retry(usize),
-    /// The running try of the layer has timed out.
-    Timeout(usize),
+struct Wakeup {
+    /// The layer that retries, unless a layer outside it has timed out by then.
+    layer: usize,
+    /// When the wait ends.
+    until: Timestamp,
 }
 
 /// One request on its way through the layers.
@@ -285,7 +153,7 @@ impl Call {
         layers: &mut Layers,
     ) -> Step {
         match result {
-            AttemptResult::Success => {
+            AttemptResult::Success if now <= self.until => {
                 for layer in 0..self.frames.len() {
                     layers.counters[layer].succeeded += 1;
                     let permit = self.frames[layer].permit;
@@ -293,21 +161,39 @@ impl Call {
                 }
                 Step::Done(if now <= self.deadline { Outcome::Good } else { Outcome::Late })
             }
-            AttemptResult::Failure(FailureClass::Timeout) => {
-                let now = now.max(self.until);
-                let layer = self.frames.iter().position(|frame| frame.until <= now);
-                self.fail(now, layer.unwrap_or(self.innermost()), FailureClass::Timeout, layers)
+            AttemptResult::Failure(class)
+                if class != FailureClass::Timeout && now <= self.until =>
+            {
+                self.fail(now, self.innermost(), class, layers)
             }
-            AttemptResult::Failure(class) => self.fail(now, self.innermost(), class, layers),
+            AttemptResult::Success | AttemptResult::Failure(_) => {
+                let now = now.max(self.until);
+                let layer = self.timed_out(now).unwrap_or(self.innermost());
+                self.cut_off(layer, self.frames.len(), layers);
+                self.fail(now, layer, FailureClass::Timeout, layers)
+            }
         }
     }
 
-    /// What follows after a wait.
+    /// What follows after a wait; where the wait is not over, the rest of it.
     pub fn on_wakeup(&mut self, now: Timestamp, layers: &mut Layers) -> Step {
-        match self.wakeup.take() {
-            Some(Wakeup::Timeout(layer)) => self.fail(now, layer, FailureClass::Timeout, layers),
-            Some(Wakeup::Retry(layer)) => self.send(now, layer, layers),
-            None => self.send(now, self.innermost(), layers),
+        let Some(Wakeup { layer, until }) = self.wakeup else {
+            return self.send(now, self.innermost(), layers);
+        };
+        if now < until {
+            return Step::Wait { until };
+        }
+        self.wakeup = None;
+        // The waiting layer and those inside it have no running try.
+        match self.timed_out(now).filter(|outer| *outer < layer) {
+            Some(outer) => {
+                self.cut_off(outer, layer, layers);
+                self.fail(now, outer, FailureClass::Timeout, layers)
+            }
+            None => {
+                self.advance(layer);
+                self.send(now, layer, layers)
+            }
         }
     }
 
@@ -318,6 +204,18 @@ impl Call {
 
     fn innermost(&self) -> usize {
         self.frames.len() - 1
+    }
+
+    /// The outermost layer whose running try has timed out by `now`.
+    fn timed_out(&self, now: Timestamp) -> Option<usize> {
+        self.frames.iter().position(|frame| frame.until <= now)
+    }
+
+    /// Counts the tries of the layers inside `outer`, up to `end`, that its time-out ends.
+    fn cut_off(&self, outer: usize, end: usize, layers: &mut Layers) {
+        for counters in &mut layers.counters[outer + 1..end] {
+            counters.cut += 1;
+        }
     }
 
     /// Sends the next attempt: a new try of `layer` and a first try of every layer inside it.
@@ -346,7 +244,7 @@ impl Call {
         &mut self,
         now: Timestamp,
         mut layer: usize,
-        mut class: FailureClass,
+        class: FailureClass,
         layers: &mut Layers,
     ) -> Step {
         loop {
@@ -359,18 +257,9 @@ impl Call {
                     self.advance(layer);
                     return self.send(now, layer, layers);
                 }
-                Decision::Retry { at } => {
-                    self.advance(layer);
-                    self.wakeup = Some(Wakeup::Retry(layer));
-                    return Step::Wait { until: at };
-                }
-                Decision::OuterTimeout { layer: outer, at } if at <= now => {
-                    (layer, class) = (outer, FailureClass::Timeout);
-                    continue;
-                }
-                Decision::OuterTimeout { layer: outer, at } => {
-                    self.wakeup = Some(Wakeup::Timeout(outer));
-                    return Step::Wait { until: at };
+                Decision::Retry { at: until } | Decision::OuterTimeout { at: until } => {
+                    self.wakeup = Some(Wakeup { layer, until });
+                    return Step::Wait { until };
                 }
                 Decision::Stop(reason) => reason,
             };
@@ -404,9 +293,9 @@ impl Call {
         if at >= self.deadline {
             return Decision::Stop(StopReason::Deadline);
         }
-        let outer = self.frames[..layer].iter().enumerate().min_by_key(|(_, frame)| frame.until);
-        if let Some((outer, frame)) = outer.filter(|(_, frame)| frame.until <= at) {
-            return Decision::OuterTimeout { layer: outer, at: frame.until };
+        let outer = self.frames[..layer].iter().map(|frame| frame.until).min();
+        if let Some(until) = outer.filter(|until| *until <= at) {
+            return Decision::OuterTimeout { at: until };
         }
         let permit = layers.budget(self.client, layer).try_retry(now, class);
         self.frames[layer].permit = permit;
@@ -422,6 +311,6 @@ impl Call {
 
 enum Decision {
     Retry { at: Timestamp },
-    OuterTimeout { layer: usize, at: Timestamp },
+    OuterTimeout { at: Timestamp },
     Stop(StopReason),
 }

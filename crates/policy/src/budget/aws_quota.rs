@@ -14,8 +14,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::Permit;
-use super::config::InvalidBudget;
 use crate::attempt::FailureClass;
+use crate::invalid::InvalidConfig;
 
 /// A quota that retries use up and successes restore.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Deserialize, Serialize)]
@@ -31,15 +31,18 @@ pub struct AwsQuota {
 }
 
 impl AwsQuota {
-    pub(super) fn validate(&self) -> Result<(), InvalidBudget> {
+    pub(super) fn validate(&self) -> Result<(), InvalidConfig> {
         if !(1..=1_000_000).contains(&self.capacity) {
-            return Err(InvalidBudget("`capacity` must be from 1 to 1000000"));
+            return Err(InvalidConfig { key: "capacity", problem: "must be from 1 to 1000000" });
         }
         if !(1..=self.capacity).contains(&self.cost) {
-            return Err(InvalidBudget("`cost` must be from 1 to `capacity`"));
+            return Err(InvalidConfig { key: "cost", problem: "must be from 1 to `capacity`" });
         }
         if self.timeout_cost.is_some_and(|cost| !(1..=self.capacity).contains(&cost)) {
-            return Err(InvalidBudget("`timeout_cost` must be from 1 to `capacity`"));
+            return Err(InvalidConfig {
+                key: "timeout_cost",
+                problem: "must be from 1 to `capacity`",
+            });
         }
         Ok(())
     }

@@ -9,6 +9,7 @@ use serde::de::{Error, MapAccess, Visitor, value::MapAccessDeserializer};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{AwsQuota, Finagle, GrpcThrottle, SreRatio, TokenBucket};
+use crate::invalid::InvalidConfig;
 
 /// Which budget a layer has.
 ///
@@ -54,7 +55,7 @@ impl BudgetConfig {
     /// # Errors
     ///
     /// Where a value is outside the range that its documentation names.
-    pub fn validate(&self) -> Result<(), InvalidBudget> {
+    pub fn validate(&self) -> Result<(), InvalidConfig> {
         match self {
             Self::Off => Ok(()),
             Self::SreRatio(config) => config.validate(),
@@ -65,11 +66,6 @@ impl BudgetConfig {
         }
     }
 }
-
-/// A budget of which a value is out of range.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
-#[error("{0}")]
-pub struct InvalidBudget(pub(super) &'static str);
 
 /// A name that no budget has.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
@@ -142,11 +138,11 @@ enum Written {
     AwsQuota(AwsQuota),
 }
 
-pub(super) fn window_in_range(window: Duration) -> Result<(), InvalidBudget> {
-    if (Duration::from_millis(100)..=Duration::from_mins(10)).contains(&window) {
+pub(super) fn window_in_range(window: Duration) -> Result<(), InvalidConfig> {
+    if (Duration::from_millis(1)..=Duration::from_hours(1)).contains(&window) {
         return Ok(());
     }
-    Err(InvalidBudget("`window` must be from 100 ms to 10 min, such as \"10s\""))
+    Err(InvalidConfig { key: "window", problem: "must be from 1 ms to 1 h, such as \"10s\"" })
 }
 
 /// A number of retries or tokens in millionths.

@@ -21,8 +21,9 @@ use goodput_clock::{Ratio, Timestamp, text};
 use serde::{Deserialize, Serialize};
 
 use super::Permit;
-use super::config::{FIFTH, InvalidBudget, MICRO, micros, window_in_range};
+use super::config::{FIFTH, MICRO, micros, window_in_range};
 use super::window::Window;
+use crate::invalid::InvalidConfig;
 
 /// What a [`Finagle`] budget is credited for.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Deserialize, Serialize)]
@@ -43,7 +44,7 @@ pub struct Finagle {
     pub ratio: Ratio,
     /// The floor in retries per second, from 0 to 1,000,000. Default 10.
     pub min_per_second: f64,
-    /// How long deposits and withdrawals count, from 100 ms to 10 min. Default 10 s.
+    /// How long deposits and withdrawals count, from 1 ms to 1 h. Default 10 s.
     #[serde(with = "text::duration")]
     pub window: Duration,
     /// What is credited. Default request.
@@ -51,12 +52,15 @@ pub struct Finagle {
 }
 
 impl Finagle {
-    pub(super) fn validate(&self) -> Result<(), InvalidBudget> {
+    pub(super) fn validate(&self) -> Result<(), InvalidConfig> {
         window_in_range(self.window)?;
         if (0.0..=1e6).contains(&self.min_per_second) {
             return Ok(());
         }
-        Err(InvalidBudget("`min_per_second` must be from 0 to 1000000 retries per second"))
+        Err(InvalidConfig {
+            key: "min_per_second",
+            problem: "must be from 0 to 1000000 retries per second",
+        })
     }
 }
 

@@ -14,7 +14,9 @@ use goodput_clock::Ratio;
 use serde::{Deserialize, Serialize};
 
 use super::Permit;
-use super::config::{InvalidBudget, TENTH};
+use super::config::TENTH;
+
+use crate::invalid::InvalidConfig;
 
 /// gRPC's `retryThrottling`.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
@@ -27,12 +29,12 @@ pub struct GrpcThrottle {
 }
 
 impl GrpcThrottle {
-    pub(super) fn validate(&self) -> Result<(), InvalidBudget> {
+    pub(super) fn validate(&self) -> Result<(), InvalidConfig> {
         if !(1..=1000).contains(&self.max_tokens) {
-            return Err(InvalidBudget("`max_tokens` must be from 1 to 1000"));
+            return Err(InvalidConfig { key: "max_tokens", problem: "must be from 1 to 1000" });
         }
         if self.token_ratio.get() < 0.001 {
-            return Err(InvalidBudget("`token_ratio` must be from 0.001 to 1"));
+            return Err(InvalidConfig { key: "token_ratio", problem: "must be from 0.001 to 1" });
         }
         Ok(())
     }

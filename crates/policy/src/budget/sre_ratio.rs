@@ -17,8 +17,9 @@ use goodput_clock::{Ratio, Timestamp, text};
 use serde::{Deserialize, Serialize};
 
 use super::Permit;
-use super::config::{InvalidBudget, MICRO, TENTH, micros, window_in_range};
+use super::config::{MICRO, TENTH, micros, window_in_range};
 use super::window::Window;
+use crate::invalid::InvalidConfig;
 
 /// Retry if retries + 1 ≤ ratio × requests in a sliding window.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
@@ -26,13 +27,13 @@ use super::window::Window;
 pub struct SreRatio {
     /// Retries per request, from 0 to 1. Default 0.1.
     pub ratio: Ratio,
-    /// The window's length, from 100 ms to 10 min. Default 10 s.
+    /// The window's length, from 1 ms to 1 h. Default 10 s.
     #[serde(with = "text::duration")]
     pub window: Duration,
 }
 
 impl SreRatio {
-    pub(super) fn validate(&self) -> Result<(), InvalidBudget> {
+    pub(super) fn validate(&self) -> Result<(), InvalidConfig> {
         window_in_range(self.window)
     }
 }

@@ -12,7 +12,9 @@ use goodput_clock::Ratio;
 use serde::{Deserialize, Serialize};
 
 use super::Permit;
-use super::config::{InvalidBudget, MICRO, TENTH, micros};
+use super::config::{MICRO, TENTH, micros};
+
+use crate::invalid::InvalidConfig;
 
 /// A bucket that gains a fraction of a token per success and pays one per retry.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
@@ -25,11 +27,11 @@ pub struct TokenBucket {
 }
 
 impl TokenBucket {
-    pub(super) fn validate(&self) -> Result<(), InvalidBudget> {
+    pub(super) fn validate(&self) -> Result<(), InvalidConfig> {
         if (1..=1_000_000).contains(&self.max) {
             return Ok(());
         }
-        Err(InvalidBudget("`max` must be from 1 to 1000000 tokens"))
+        Err(InvalidConfig { key: "max", problem: "must be from 1 to 1000000 tokens" })
     }
 }
 

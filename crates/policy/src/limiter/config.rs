@@ -1,9 +1,12 @@
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use goodput_clock::{Rate, Stream, text};
 use serde::de::{Error, MapAccess, Unexpected, Visitor, value::MapAccessDeserializer};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::invalid::InvalidConfig;
 
 /// How much a tier can serve.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -71,7 +74,7 @@ pub enum ServiceTime {
     Exponential,
     /// Log-normally distributed.
     Lognormal {
-        /// The standard deviation of the logarithm, above 0 and at most 4.
+        /// The standard deviation of the logarithm, from 0.01 to 4.
         sigma: f64,
     },
 }
@@ -119,12 +122,12 @@ impl<'de> Deserialize<'de> for ServiceTime {
                 match Written::deserialize(MapAccessDeserializer::new(map))? {
                     Written::Constant {} => Ok(ServiceTime::Constant),
                     Written::Exponential {} => Ok(ServiceTime::Exponential),
-                    Written::Lognormal { sigma } if sigma > 0.0 && sigma <= 4.0 => {
+                    Written::Lognormal { sigma } if SIGMAS.contains(&sigma) => {
                         Ok(ServiceTime::Lognormal { sigma })
                     }
                     Written::Lognormal { sigma } => Err(A::Error::invalid_value(
                         Unexpected::Float(sigma),
-                        &"a sigma above 0 and at most 4, such as 1.0",
+                        &"a sigma from 0.01 to 4, such as 1.0",
                     )),
                 }
             }
@@ -307,7 +310,7 @@ impl LimiterConfig {
     /// # Errors
     ///
     /// Where the result would not [`validate`](Self::validate).
-    pub fn patched(&self, patch: LimiterPatch) -> Result<Self, InvalidLimiter> {
+    pub fn patched(&self, patch: LimiterPatch) -> Result<Self, InvalidConfig> {
         let patched = Self {
             slots: patch.slots.unwrap_or(self.slots),
             capacity: patch.capacity.unwrap_or(self.capacity),
@@ -325,28 +328,53 @@ impl LimiterConfig {
     ///
     /// # Errors
     ///
-    /// Where there are no slots or more than a million, or where cost is charged at admission and
-    /// the queue is LIFO: reserved time has an order already.
-    pub fn validate(&self) -> Result<(), InvalidLimiter> {
-        if self.slots == 0 || self.slots > 1_000_000 {
-            return Err(InvalidLimiter { key: "slots", problem: "must be from 1 to 1000000" });
+    /// Where there are no slots or more than a million, where a service would take longer than an
+    /// hour (slots / capacity), where the margin is longer than a day, where sigma is outside its
+    /// range, or where cost is charged at admission and the queue is LIFO: reserved time has an order
+    /// already.
+    pub fn validate(&self) -> Result<(), InvalidConfig> {
+        validate_slots(self.slots)?;
+        if let Capacity::Limited(rate) = self.capacity
+            && f64::from(self.slots) / rate.per_second() > 3600.0
+        {
+            let problem = "is so low that one service (slots / capacity) takes above an hour";
+            return Err(InvalidConfig { key: "capacity", problem });
+        }
+        if let ServiceTime::Lognormal { sigma } = self.service
+            && !SIGMAS.contains(&sigma)
+        {
+            let problem = "must have a sigma from 0.01 to 4, such as 1.0";
+            return Err(InvalidConfig { key: "service", problem });
+        }
+        if self.expiry_margin.is_some_and(|margin| margin > Duration::from_hours(24)) {
+            let problem = "must be at most 24h, such as \"50ms\"";
+            return Err(InvalidConfig { key: "expiry_margin", problem });
         }
         if self.charge == Charge::Admission && self.queue == QueueOrder::Lifo {
-            return Err(InvalidLimiter {
-                key: "queue",
-                problem: "cannot be \"lifo\" where `charge = \"admission\"`",
-            });
+            let problem = "cannot be \"lifo\" where `charge = \"admission\"`";
+            return Err(InvalidConfig { key: "queue", problem });
         }
         Ok(())
     }
 }
 
-/// A limiter configuration that cannot be.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
-#[error("`{key}` {problem}")]
-pub struct InvalidLimiter {
-    /// The key at fault.
-    pub key: &'static str,
-    /// What is wrong with it.
-    pub problem: &'static str,
+impl LimiterPatch {
+    /// Checks what the types cannot, as far as that can be told without what is patched.
+    ///
+    /// # Errors
+    ///
+    /// Where it would set no slots or more than a million.
+    pub fn validate(&self) -> Result<(), InvalidConfig> {
+        self.slots.map_or(Ok(()), validate_slots)
+    }
 }
+
+fn validate_slots(slots: u32) -> Result<(), InvalidConfig> {
+    if (1..=1_000_000).contains(&slots) {
+        return Ok(());
+    }
+    Err(InvalidConfig { key: "slots", problem: "must be from 1 to 1000000, such as 10" })
+}
+
+/// What sigma may be. Above 4 the mean rests on draws so rare that no run sees it.
+const SIGMAS: RangeInclusive<f64> = 0.01..=4.0;

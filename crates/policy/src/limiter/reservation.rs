@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 
 use goodput_clock::Timestamp;
 
-use super::{Admission, Limiter, Refusal};
+use super::{Admission, JobId, Limiter, Refusal};
 
 impl<T> Limiter<T> {
     pub(super) fn reserve(
@@ -23,7 +23,7 @@ impl<T> Limiter<T> {
         {
             return Admission::Refused(payload, refusal);
         }
-        if self.would_expire(free, deadline) {
+        if self.would_expire(free.max(now), deadline) {
             return Admission::Refused(payload, Refusal::Expired);
         }
         let job = self.insert(now, deadline, payload);
@@ -41,20 +41,21 @@ impl<T> Limiter<T> {
         while self.reserved.len() > slots {
             self.reserved.pop();
         }
+        let clock = self.stalled_since.unwrap_or(self.now);
         while self.reserved.len() < slots {
-            self.reserved.push(Reverse(self.now));
+            self.reserved.push(Reverse(clock));
         }
     }
 
     /// Takes out the reservations whose service has not started. Their time is given back: each slot
     /// is free again when the job that it is serving ends.
-    pub(super) fn take_unstarted(&mut self) -> Vec<(usize, u64)> {
+    pub(super) fn take_unstarted(&mut self) -> Vec<JobId> {
         let now = self.stalled_since.unwrap_or(self.now);
         let (mut waiting, mut serving) = (Vec::new(), Vec::new());
         for entry in std::mem::take(&mut self.serving).into_sorted_vec().into_iter().rev() {
             let Reverse((_, serial, key)) = entry;
             if self.jobs[key].started > now {
-                waiting.push((key, serial));
+                waiting.push(JobId { key, serial });
             } else {
                 serving.push(entry);
             }
@@ -63,5 +64,12 @@ impl<T> Limiter<T> {
         self.serving = serving.into();
         self.resize_reserved();
         waiting
+    }
+
+    /// When the oldest reservation arrived whose service has not started.
+    pub(super) fn oldest_unstarted(&self) -> Option<Timestamp> {
+        let now = self.stalled_since.unwrap_or(self.now);
+        let jobs = self.serving.iter().map(|Reverse((_, _, key))| &self.jobs[*key]);
+        jobs.filter(|job| job.started > now).map(|job| job.arrived).min()
     }
 }
