@@ -15,12 +15,11 @@ mod syntax;
 mod values;
 pub(crate) mod written;
 
-use toml::Spanned;
-use toml::de::{DeTable, DeValue};
+use toml::de::DeTable;
 
 use crate::error::{Problem, ScenarioError};
 use crate::model::{Arm, Plan};
-use crate::resolve;
+use crate::resolve::{self, ArmHead};
 use path::Table;
 use reader::{Finding, Findings};
 
@@ -57,7 +56,9 @@ impl Plan {
 fn read(text: &str, findings: &mut Findings) -> Option<Plan> {
     let (tree, errors) = DeTable::parse_recoverable(text);
     if !errors.is_empty() {
-        errors.iter().for_each(|error| findings.add(syntax::finding(text, error)));
+        for finding in syntax::findings(text, &errors) {
+            findings.add(finding);
+        }
         return None;
     }
     let root = tree.into_inner();
@@ -68,22 +69,31 @@ fn read(text: &str, findings: &mut Findings) -> Option<Plan> {
     Some(Plan { scenario: scenario?, arms: arms? })
 }
 
+/// Reads every arm, also after one that is wrong.
 fn read_arms<'i>(root: &Table<'i>, base: &Table<'i>, findings: &mut Findings) -> Option<Vec<Arm>> {
-    let list = Path::root().key("arm");
-    let heads = resolve::arm_heads(&mut Reader::new(root, None, findings), &list)?;
-    let arms = heads.into_iter().map(|(path, head)| {
-        let node = path.find(root).map(Spanned::get_ref);
-        let Some(DeValue::Table(table)) = node else { return None };
-        let merged = overlay::overlay(base, table, &head.name, findings);
-        let mut reader = Reader::new(&merged, Some(&head.name), findings);
-        let scenario = resolve::resolve(&mut reader)?;
-        let mut reader = Reader::new(root, Some(&head.name), findings);
-        resolve::check_control(&mut reader, &path, head.control, &scenario);
-        let resolve::ArmHead { name, description, control } = head;
-        Some(Arm { name, description, control, scenario })
-    });
-    // Every arm is read, also after one that is wrong.
-    arms.collect::<Vec<_>>().into_iter().collect()
+    let heads =
+        resolve::arm_heads(&mut Reader::new(root, None, findings), &Path::root().key("arm"));
+    let arms: Vec<_> = heads
+        .into_iter()
+        .map(|(path, head)| read_arm(root, base, &path, head?, findings))
+        .collect();
+    arms.into_iter().collect()
+}
+
+fn read_arm<'i>(
+    root: &Table<'i>,
+    base: &Table<'i>,
+    path: &Path,
+    head: ArmHead,
+    findings: &mut Findings,
+) -> Option<Arm> {
+    let arm = path.find(root)?.get_ref().as_table()?;
+    let merged = overlay::overlay(base, arm, &head.name, findings);
+    let scenario = resolve::resolve(&mut Reader::new(&merged, Some(&head.name), findings))?;
+    let mut reader = Reader::new(root, Some(&head.name), findings);
+    resolve::check_control(&mut reader, path, head.control, &scenario);
+    let ArmHead { name, description, control } = head;
+    Some(Arm { name, description, control, scenario })
 }
 
 fn told(file_name: &str, text: &str, mut findings: Findings) -> ScenarioError {
@@ -93,7 +103,7 @@ fn told(file_name: &str, text: &str, mut findings: Findings) -> ScenarioError {
     let problems = findings.found.into_iter().map(|finding| {
         let (line, column) = syntax::line_and_column(text, finding.offset);
         let Finding { key, message, arm, example, .. } = finding;
-        Problem { line, column, key, message, arm, example }
+        Problem { line, column, key: plain(&key), message: plain(&message), arm, example }
     });
     ScenarioError {
         file: file_name.to_owned(),
@@ -101,3 +111,16 @@ fn told(file_name: &str, text: &str, mut findings: Findings) -> ScenarioError {
         left_out: findings.left_out + more,
     }
 }
+
+/// Text from a file as a terminal may show it: on one line, without control characters, and not
+/// without end.
+fn plain(text: &str) -> String {
+    let clean = |c: char| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c };
+    let mut plain: String = text.chars().take(LONGEST_MESSAGE).map(clean).collect();
+    if text.chars().nth(LONGEST_MESSAGE).is_some() {
+        plain.push('…');
+    }
+    plain
+}
+
+const LONGEST_MESSAGE: usize = 300;

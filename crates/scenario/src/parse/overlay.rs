@@ -86,8 +86,9 @@ impl Overlay<'_> {
                     let hint = near::hint(name, &known);
                     self.problem(key, &full, &format!("no `[[{path}]]` has that name{hint}"));
                 }
-                [index] => {
-                    let element = list.iter_mut().nth(*index).map(Spanned::get_mut);
+                // Two tiers or layers of one name are refused where they stand.
+                [index, others @ ..] if others.is_empty() || !can_share_a_name(path) => {
+                    let element = list.get_mut(*index).map(Spanned::get_mut);
                     if let Some(DeValue::Table(inner)) = element {
                         self.merge(inner, more, &path.index(*index));
                     }
@@ -117,6 +118,10 @@ impl Overlay<'_> {
 
 fn is_list(path: &Path) -> bool {
     matches!(path.to_string().as_str(), "tier" | "fault" | "lever" | "client.layer" | "tier.layer")
+}
+
+fn can_share_a_name(path: &Path) -> bool {
+    matches!(path.to_string().as_str(), "fault" | "lever")
 }
 
 /// The name of an element of a list, written or by default.

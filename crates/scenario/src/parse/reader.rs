@@ -224,17 +224,23 @@ fn explain(message: &str) -> String {
     {
         return format!("`{wrong}` is unknown{}", near::hint(wrong, names));
     }
-    let mut text = message.to_owned();
-    for (rust, words) in [
-        ("expected i64", "expected a whole number"),
-        ("expected f64", "expected a number"),
-        ("expected a boolean", "expected true or false"),
-        ("expected a sequence", "expected a list"),
-        ("missing field", "missing key"),
-    ] {
-        text = text.replace(rust, words);
+    let given = ["invalid type: ", "invalid value: "];
+    let given = given.iter().find_map(|prefix| message.strip_prefix(prefix));
+    if let Some((given, expected)) = given.and_then(|rest| rest.split_once(", expected ")) {
+        let expected = match expected {
+            "i64" => "a whole number",
+            "f64" => "a number",
+            "a boolean" => "true or false",
+            "a sequence" => "a list",
+            "a map" => "a table",
+            other => other,
+        };
+        return format!("{given} is not {expected}");
     }
-    text
+    match message {
+        "wanted string or table" => "must be one of its names, in quotes".into(),
+        _ => message.replace("missing field", "missing key"),
+    }
 }
 
 const MOST_IN_A_LIST: usize = 1000;

@@ -1,9 +1,24 @@
 use super::reader::Finding;
 use super::reference;
 
-/// What the TOML parser could not read, with the key that it stands at.
-pub(super) fn finding(text: &str, error: &toml::de::Error) -> Finding {
-    let offset = error.span().map_or(0, |span| span.start).min(text.len());
+/// What the TOML parser could not read: the first error of each line, since the others follow from it.
+pub(super) fn findings(text: &str, errors: &[toml::de::Error]) -> Vec<Finding> {
+    let mut findings: Vec<Finding> = Vec::new();
+    for error in errors.iter().take(MOST) {
+        let offset = error.span().map_or(0, |span| span.start).min(text.len());
+        let same_line = |last: &Finding| {
+            let (from, to) = (last.offset.min(offset), last.offset.max(offset));
+            !text.as_bytes()[from..to].contains(&b'\n')
+        };
+        if !findings.last().is_some_and(same_line) {
+            findings.push(finding(text, error, offset));
+        }
+    }
+    findings
+}
+
+/// An error, with the key that it stands at.
+fn finding(text: &str, error: &toml::de::Error, offset: usize) -> Finding {
     let key = key_around(text, offset);
     let example = reference::example(&key);
     let message = error.message().replace('\n', " ");
@@ -52,3 +67,6 @@ fn key_around(text: &str, offset: usize) -> String {
         None => key.to_owned(),
     }
 }
+
+/// How many syntax errors are looked at: broken text has as many as it has characters.
+const MOST: usize = 100;

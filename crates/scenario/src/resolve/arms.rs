@@ -10,27 +10,31 @@ pub(crate) struct ArmHead {
     pub(crate) control: bool,
 }
 
-/// Reads the heads of all arms.
-pub(crate) fn arm_heads(reader: &mut Reader<'_, '_>, list: &Path) -> Option<Vec<(Path, ArmHead)>> {
+/// Reads the heads of all arms; none for an arm without a name.
+pub(crate) fn arm_heads(reader: &mut Reader<'_, '_>, list: &Path) -> Vec<(Path, Option<ArmHead>)> {
     let written = reader.list::<written::Arm>(list, &["expect", "set"]);
-    if written.len() > MOST_ARMS {
-        let count = written.len();
+    let count = written.len();
+    if count > MOST_ARMS {
         reader.problem(list, format!("there are {count} arms, but at most {MOST_ARMS} can be"));
-        return None;
+        return Vec::new();
     }
     let heads: Vec<_> = written
         .into_iter()
         .map(|(path, arm)| {
-            let name = reader.require(&path.key("name"), arm.name);
-            let name = name?;
-            check_name(reader, &path.key("name"), &name);
-            let description = arm.description.unwrap_or_default();
-            Some((path, ArmHead { name, description, control: arm.control.unwrap_or(false) }))
+            let head = resolve_head(reader, &path, arm);
+            (path, head)
         })
         .collect();
-    let heads: Vec<_> = heads.into_iter().collect::<Option<_>>()?;
-    check_unique(reader, heads.iter().map(|(path, head)| (path, head.name.as_str())));
-    Some(heads)
+    let named = heads.iter().filter_map(|(path, head)| Some((path, head.as_ref()?.name.as_str())));
+    check_unique(reader, named);
+    heads
+}
+
+fn resolve_head(reader: &mut Reader<'_, '_>, path: &Path, arm: written::Arm) -> Option<ArmHead> {
+    let name = reader.require(&path.key("name"), arm.name)?;
+    check_name(reader, &path.key("name"), &name);
+    let description = arm.description.unwrap_or_default();
+    Some(ArmHead { name, description, control: arm.control.unwrap_or(false) })
 }
 
 /// Checks that a control is expected to fail.

@@ -53,9 +53,9 @@ pub(super) fn resolve_limits(reader: &mut Reader<'_, '_>, scenario: &mut Scenari
 
 /// The highest rate that the load or a lever asks for.
 fn highest_rate(scenario: &Scenario) -> f64 {
-    let levers = scenario.levers.iter().filter_map(|planned| match &planned.lever {
-        Lever::Rate { rate } => Some(rate.per_second()),
-        _ => None,
+    let levers = scenario.levers.iter().filter_map(|planned| {
+        let Lever::Rate { rate } = &planned.lever else { return None };
+        Some(rate.per_second())
     });
     levers.fold(scenario.load.peak_rate().per_second(), f64::max)
 }
@@ -65,13 +65,9 @@ fn most_attempts(scenario: &Scenario) -> f64 {
     let layers = scenario.client.layers.iter();
     layers
         .map(|config| {
-            let levers = scenario.levers.iter().filter_map(|planned| match &planned.lever {
-                Lever::Retries { layer, retries }
-                    if layer.as_ref().is_none_or(|name| *name == config.name) =>
-                {
-                    Some(*retries)
-                }
-                _ => None,
+            let levers = scenario.levers.iter().filter_map(|planned| {
+                let Lever::Retries { layer, retries } = &planned.lever else { return None };
+                layer.as_ref().is_none_or(|name| *name == config.name).then_some(*retries)
             });
             f64::from(levers.fold(config.retries, u32::max)) + 1.0
         })

@@ -7,7 +7,6 @@ use goodput_policy::retry::LayerConfig;
 
 use super::check_moment;
 use super::client::MOST_RETRIES;
-use super::load::check_rate;
 use super::tiers::{MOST_SLOTS, chosen};
 use crate::model::{PlannedLever, Tier};
 use crate::parse::{Path, Reader, hint, written};
@@ -70,7 +69,6 @@ fn resolve_lever(
         }
         "rate" => {
             let rate = reader.require(&path.key("rate"), written.rate);
-            check_rate(reader, &path.key("rate"), rate);
             Some(Lever::Rate { rate: rate? })
         }
         _ => {

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use goodput_clock::{Rate, Timestamp};
+use goodput_clock::Timestamp;
 
 use super::{check_moment, say};
 use crate::model::{Arrivals, Load, RateChange, RequestTemplate, Tier};
@@ -15,7 +15,6 @@ pub(super) fn resolve(
     let path = Path::root().key("load");
     let load: written::Load = reader.section(&path, &["change"]);
     let rate = reader.require(&path.key("rate"), load.rate);
-    check_rate(reader, &path.key("rate"), rate);
     let changes = resolve_changes(reader, &path.key("change"), run);
     let orders = tiers.and_then(<[Tier]>::last).map_or(1, |tier| tier.orders);
     let request = resolve_request(reader, orders);
@@ -27,13 +26,6 @@ pub(super) fn resolve(
     })
 }
 
-/// Checks that a rate is one that a generator can be asked for.
-pub(super) fn check_rate(reader: &mut Reader<'_, '_>, path: &Path, rate: Option<Rate>) {
-    if let Some(rate) = rate.filter(|rate| rate.per_second() > HIGHEST_RATE) {
-        reader.problem(path, format!("{rate} is above {HIGHEST_RATE} requests per second"));
-    }
-}
-
 fn resolve_changes(
     reader: &mut Reader<'_, '_>,
     path: &Path,
@@ -43,7 +35,6 @@ fn resolve_changes(
     let changes = written.into_iter().map(|(path, change)| {
         let at = reader.require(&path.key("at"), change.at);
         let rate = reader.require(&path.key("rate"), change.rate);
-        check_rate(reader, &path.key("rate"), rate);
         check_moment(reader, &path.key("at"), at, run);
         let over = change.over.unwrap_or_default();
         if let Some(length) = change.length
@@ -142,8 +133,6 @@ const fn is_token(byte: u8) -> bool {
         )
 }
 
-/// Requests per second beyond which a scenario is taken for a mistake.
-const HIGHEST_RATE: f64 = 1e6;
 /// Headers that the client writes: framing, the connection, and what it says about an attempt.
 const OURS: [&str; 9] = [
     "connection",

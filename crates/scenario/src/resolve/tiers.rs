@@ -1,5 +1,6 @@
 use std::time::Duration;
 
+use goodput_clock::Rate;
 use goodput_policy::limiter::{Capacity, LimiterConfig};
 
 use super::client::resolve_layers;
@@ -67,9 +68,11 @@ fn resolve_limiter(
     tier: &written::Tier,
 ) -> LimiterConfig {
     let default = LimiterConfig::default();
+    // A mistaken capacity has been noted; it does not make the tier unlimited.
+    let mistaken = reader.has(&path.key("capacity")).then(|| Rate::new(1.0).ok()).flatten();
     let limiter = LimiterConfig {
         slots: reader.whole(&path.key("slots"), tier.slots, 1..=MOST_SLOTS, default.slots),
-        capacity: tier.capacity.unwrap_or(default.capacity),
+        capacity: tier.capacity.or(mistaken.map(Capacity::Limited)).unwrap_or(default.capacity),
         service: tier.service.unwrap_or(default.service),
         queue: tier.queue.unwrap_or(default.queue),
         queue_limit: tier.queue_limit.unwrap_or(default.queue_limit),
@@ -105,7 +108,7 @@ pub(super) fn chosen<'t>(
     found
 }
 
-/// Whether faults can cut the tier's capacity.
+/// Whether the tier has a capacity that a fault can take away.
 pub(super) fn has_capacity(tier: &Tier) -> bool {
     tier.limiter.capacity != Capacity::Unlimited
 }

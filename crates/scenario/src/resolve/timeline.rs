@@ -43,12 +43,10 @@ fn resolve_fault(
     check_end(reader, path, at, length, run);
     let tier = chosen(reader, &path.key("tier"), fault.tier.as_deref(), tiers);
     let kind = name.and_then(|name| resolve_kind(reader, path, &fault, name));
-    if let (Some(tier), Some(FaultKind::Capacity { .. })) = (tier, kind)
-        && !has_capacity(tier)
-    {
+    if let Some(tier) = tier.filter(|tier| !has_capacity(tier)) {
         reader.problem_with(
             &path.key("kind"),
-            format!("tier `{}` is unlimited: there is no capacity to cut", tier.name),
+            format!("tier `{}` is unlimited, so a fault changes nothing there", tier.name),
             "capacity = 100",
         );
     }
