@@ -68,6 +68,17 @@ pub(crate) fn moment(value: f64) -> String {
     if value.abs() < 600.0 { format!("{} s", number(value)) } else { seconds(value) }
 }
 
+/// A figure in the unit that its evidence names.
+pub(crate) fn with_unit(value: f64, unit: &str) -> String {
+    match unit {
+        "s" => seconds(value),
+        "ratio" => percent(value),
+        "/s" => format!("{}/s", number(value)),
+        "" => number(value),
+        _ => format!("{} {unit}", number(value)),
+    }
+}
+
 /// A size in bytes: `512 B`, `3.2 MB`.
 pub(crate) fn bytes(value: u64) -> String {
     const UNITS: [&str; 4] = ["kB", "MB", "GB", "TB"];

@@ -1,0 +1,116 @@
+//! The verdict, in one look.
+
+use goodput_runlog::Figures;
+use goodput_verdict::{Judgement, Verdict};
+use maud::{Markup, html};
+
+use crate::format;
+use crate::report::ReportedRun;
+
+/// The verdict of a run in words, and whether it was expected.
+pub(super) fn verdict(run: &ReportedRun<'_>) -> Markup {
+    let judgement = run.judgement;
+    html! {
+        section.card.verdict.(judgement.verdict.name()) {
+            p.word { (glyph(judgement.verdict)) (title(judgement.verdict)) }
+            p.says { (judgement.summary) }
+            @if !judgement.doubts.is_empty() {
+                ul.doubts {
+                    @for doubt in &judgement.doubts { li { (doubt.text) } }
+                }
+            }
+            p.held { (expectation(run)) }
+        }
+    }
+}
+
+/// The figures that tell most, side by side.
+pub(super) fn tiles(judgement: &Judgement) -> Markup {
+    let phases = &judgement.phases;
+    let rate = |figures: Option<Figures>| figures.map(|f| format::number(f.goodput));
+    let end = |of: fn(&Figures) -> Option<f64>| phases.end.as_ref().and_then(of);
+    let delay = phases.after.and_then(|after| after.queue_delay_peak);
+    html! {
+        dl.card.tiles {
+            (tile("Goodput before", rate(phases.before), "/s"))
+            @if judgement.trigger.is_some() { (tile("during the fault", rate(phases.during), "/s")) }
+            (tile("in the end", rate(phases.end), "/s"))
+            (tile("Throughput in the end", end(|f| f.throughput).map(format::number), "/s"))
+            (tile("Attempts per request", end(|f| f.attempts_per_request).map(format::number), ""))
+            (tile("Wasted work", end(|f| f.wasted_share).map(format::percent), ""))
+            (tile("Longest queue delay after", delay.map(format::seconds), ""))
+            @if judgement.trigger.is_some() {
+                (tile("Time to recover", Some(time_to_recover(judgement)), ""))
+            }
+        }
+    }
+}
+
+/// The time to recover, or that there is none.
+pub(super) fn time_to_recover(judgement: &Judgement) -> String {
+    match (judgement.time_to_recover, judgement.trigger) {
+        (Some(seconds), _) => format::moment(seconds),
+        (None, Some(_)) => "never".to_owned(),
+        (None, None) => "–".to_owned(),
+    }
+}
+
+/// A verdict's name with its glyph and its colour.
+pub(super) fn chip(verdict: Verdict) -> Markup {
+    html! { span.chip.(verdict.name()) { (glyph(verdict)) (verdict.name()) } }
+}
+
+/// Whether the verdict was expected, in a sentence.
+fn expectation(run: &ReportedRun<'_>) -> String {
+    let expected = Verdict::from(run.scenario.expect.verdict);
+    let verdict = run.judgement.verdict;
+    let mut text = if verdict == Verdict::Inconclusive {
+        format!("Expected {expected}; a run that cannot be trusted holds nothing.")
+    } else if run.held() {
+        format!("Expected {expected}: the expectation holds.")
+    } else if verdict == expected {
+        format!("Expected {expected}, but sooner: the expectation does not hold.")
+    } else {
+        format!("Expected {expected}: the expectation does not hold.")
+    };
+    if run.control {
+        text.push_str(" This is the control, which must fail.");
+    }
+    text
+}
+
+fn tile(name: &str, value: Option<String>, unit: &str) -> Markup {
+    html! {
+        div.tile {
+            dt { (name) }
+            dd { (value.as_deref().unwrap_or("–")) @if value.is_some() { small { (unit) } } }
+        }
+    }
+}
+
+const fn title(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Steady => "Steady",
+        Verdict::Recovered => "Recovered",
+        Verdict::SlowRecovery => "Slow recovery",
+        Verdict::Metastable => "Metastable",
+        Verdict::Inconclusive => "Inconclusive",
+    }
+}
+
+/// A shape a verdict, so that none is told by colour alone.
+fn glyph(verdict: Verdict) -> Markup {
+    let path = match verdict {
+        Verdict::Steady => "M5 12h14",
+        Verdict::Recovered => "M5.5 12.5l4.5 4.5L18.5 7.5",
+        Verdict::SlowRecovery => "M12 6.5v6l4 2.5",
+        Verdict::Metastable => "M7 7l10 10M17 7L7 17",
+        Verdict::Inconclusive => "M9 9.2a3 3 0 1 1 4.4 2.7c-1 .6-1.4 1.2-1.4 2.3M12 17.4v.1",
+    };
+    html! {
+        svg.glyph viewBox="0 0 24 24" aria-hidden="true" {
+            circle cx="12" cy="12" r="10.4" {}
+            path d=(path) {}
+        }
+    }
+}
