@@ -34,6 +34,7 @@ pub use config::{
 };
 pub use outcome::{Admission, Completion, JobId, Refusal, WakeReason};
 use queue::Queue;
+use reservation::Reservations;
 
 #[derive(Debug)]
 struct Job<T> {
@@ -57,8 +58,8 @@ pub struct Limiter<T> {
     queue: Queue,
     /// Jobs in service by the end of their service; with [`Charge::Admission`] reserved ones too.
     serving: BinaryHeap<Reverse<(Timestamp, u64, usize)>>,
-    /// With [`Charge::Admission`]: when each slot's reserved time ends.
-    reserved: BinaryHeap<Reverse<Timestamp>>,
+    /// With [`Charge::Admission`]: the reserved time of the slots.
+    reservations: Reservations,
     done: VecDeque<Completion<T>>,
     random: Stream,
 }
@@ -80,7 +81,7 @@ impl<T> Limiter<T> {
             next_serial: 0,
             queue: Queue::default(),
             serving: BinaryHeap::new(),
-            reserved: BinaryHeap::new(),
+            reservations: Reservations::default(),
             done: VecDeque::new(),
             random,
         }
@@ -145,6 +146,7 @@ impl<T> Limiter<T> {
             self.finish(key, ended);
             self.fill_slots(ended);
         }
+        self.reservations.start_due(self.now);
     }
 
     /// When to call [`advance`](Self::advance) next, and why; none where nothing is in service or the
@@ -201,7 +203,7 @@ impl<T> Limiter<T> {
         for Reverse((_, _, key)) in serving.into_iter().rev() {
             self.refuse(key, self.now, Refusal::Restart);
         }
-        self.reserved.clear();
+        self.reservations.clear();
         self.settle();
         dropped
     }
@@ -220,16 +222,13 @@ impl<T> Limiter<T> {
     pub fn queued(&self) -> usize {
         match self.config.charge {
             Charge::ServiceStart => self.queue.len(),
-            Charge::Admission => self.serving.len().saturating_sub(self.slots() as usize),
+            Charge::Admission => self.reservations.pending(),
         }
     }
 
     /// How many requests hold a slot.
     pub fn in_service(&self) -> usize {
-        match self.config.charge {
-            Charge::ServiceStart => self.serving.len(),
-            Charge::Admission => self.serving.len().min(self.slots() as usize),
-        }
+        self.serving.len() - self.reservations.pending()
     }
 
     /// When the request arrived that has waited longest.
@@ -358,6 +357,9 @@ impl<T> Limiter<T> {
     fn settle(&mut self) {
         if self.config.charge == Charge::Admission {
             self.resize_reserved();
+            if self.stalled_since.is_none() {
+                self.reservations.start_due(self.now);
+            }
         } else {
             self.fill_slots(self.now);
         }
@@ -379,19 +381,10 @@ impl<T> Limiter<T> {
         self.stalled_since = None;
         let length = self.now.since(since);
         let late = |at: Timestamp| at + length;
-        for Reverse((_, _, key)) in &self.serving {
-            let job = &mut self.jobs[*key];
-            if job.started > since {
-                job.started = late(job.started);
-            }
-        }
+        self.delay_unstarted(length);
         self.serving = std::mem::take(&mut self.serving)
             .into_iter()
             .map(|Reverse((ended, serial, key))| Reverse((late(ended), serial, key)))
-            .collect();
-        self.reserved = std::mem::take(&mut self.reserved)
-            .into_iter()
-            .map(|Reverse(free)| Reverse(late(free)))
             .collect();
     }
 }

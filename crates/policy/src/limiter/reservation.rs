@@ -2,10 +2,61 @@
 //! it whatever becomes of its caller.
 
 use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::time::Duration;
 
 use goodput_clock::Timestamp;
 
 use super::{Admission, JobId, Limiter, Refusal};
+
+/// The reserved time of all slots.
+#[derive(Debug, Default)]
+pub(super) struct Reservations {
+    /// When each slot in force is free.
+    slots: BinaryHeap<Reverse<Timestamp>>,
+    /// The same for slots that a fault or a patch has taken away: what they have promised they keep.
+    retired: BinaryHeap<Reverse<Timestamp>>,
+    /// The jobs whose service has not started, by its start.
+    pending: BinaryHeap<Reverse<(Timestamp, u64, usize)>>,
+}
+
+impl Reservations {
+    /// How many jobs wait for their reserved time.
+    pub(super) fn pending(&self) -> usize {
+        self.pending.len()
+    }
+
+    /// Starts what is due by `now`.
+    pub(super) fn start_due(&mut self, now: Timestamp) {
+        while self.pending.peek().is_some_and(|Reverse((start, ..))| *start <= now) {
+            self.pending.pop();
+        }
+    }
+
+    /// Makes the slots as many as are in force. Those that are free first go first, and come back
+    /// first.
+    pub(super) fn resize(&mut self, slots: usize, clock: Timestamp) {
+        while self.slots.len() > slots {
+            self.retired.extend(self.slots.pop());
+        }
+        while self.slots.len() < slots {
+            self.slots.push(self.retired.pop().unwrap_or(Reverse(clock)));
+        }
+    }
+
+    /// Makes everything that is promised this much later.
+    pub(super) fn delay(&mut self, length: Duration) {
+        for slots in [&mut self.slots, &mut self.retired] {
+            *slots = slots.drain().map(|Reverse(free)| Reverse(free + length)).collect();
+        }
+        let late = |Reverse((start, serial, key))| Reverse((start + length, serial, key));
+        self.pending = self.pending.drain().map(late).collect();
+    }
+
+    pub(super) fn clear(&mut self) {
+        *self = Self::default();
+    }
+}
 
 impl<T> Limiter<T> {
     pub(super) fn reserve(
@@ -15,12 +66,11 @@ impl<T> Limiter<T> {
         payload: T,
     ) -> Admission<T> {
         self.resize_reserved();
-        // During a stall the slots' clocks stand still.
-        let clock = self.stalled_since.unwrap_or(now);
-        let free = self.reserved.peek().map_or(clock, |Reverse(free)| *free).max(clock);
-        if free > clock
-            && let Some(refusal) = self.queue_refusal()
-        {
+        let clock = self.slot_clock();
+        let next = self.reservations.slots.peek();
+        let free = next.map_or(clock, |Reverse(free)| *free).max(clock);
+        let waits = free > clock || self.stalled_since.is_some();
+        if waits && let Some(refusal) = self.queue_refusal() {
             return Admission::Refused(payload, refusal);
         }
         if self.would_expire(free.max(now), deadline) {
@@ -29,47 +79,51 @@ impl<T> Limiter<T> {
         let job = self.insert(now, deadline, payload);
         let ends = free + self.draw_service();
         self.jobs[job.key].started = free;
-        self.reserved.pop();
-        self.reserved.push(Reverse(ends));
+        self.reservations.slots.pop();
+        self.reservations.slots.push(Reverse(ends));
+        if waits {
+            self.reservations.pending.push(Reverse((free, job.serial, job.key)));
+        }
         self.serving.push(Reverse((ends, job.serial, job.key)));
         Admission::Accepted(job)
     }
 
-    /// Makes the reserved slots as many as are in force; those that are free first go first.
     pub(super) fn resize_reserved(&mut self) {
-        let slots = self.slots() as usize;
-        while self.reserved.len() > slots {
-            self.reserved.pop();
-        }
-        let clock = self.stalled_since.unwrap_or(self.now);
-        while self.reserved.len() < slots {
-            self.reserved.push(Reverse(clock));
-        }
+        self.reservations.resize(self.slots() as usize, self.slot_clock());
     }
 
-    /// Takes out the reservations whose service has not started. Their time is given back: each slot
-    /// is free again when the job that it is serving ends.
+    /// Takes out the reservations whose service has not started, oldest first. Their time is given
+    /// back: each slot is free again when the job that it is serving ends.
     pub(super) fn take_unstarted(&mut self) -> Vec<JobId> {
-        let now = self.stalled_since.unwrap_or(self.now);
-        let (mut waiting, mut serving) = (Vec::new(), Vec::new());
-        for entry in std::mem::take(&mut self.serving).into_sorted_vec().into_iter().rev() {
-            let Reverse((_, serial, key)) = entry;
-            if self.jobs[key].started > now {
-                waiting.push(JobId { key, serial });
-            } else {
-                serving.push(entry);
-            }
-        }
-        self.reserved = serving.iter().map(|Reverse((ended, _, _))| Reverse(*ended)).collect();
-        self.serving = serving.into();
+        let pending = std::mem::take(&mut self.reservations.pending);
+        let mut waiting: Vec<_> =
+            pending.into_iter().map(|Reverse((_, serial, key))| JobId { key, serial }).collect();
+        waiting.sort_unstable_by_key(|job| job.serial);
+        let waits = |serial| waiting.binary_search_by_key(&serial, |job| job.serial).is_ok();
+        self.serving.retain(|Reverse((_, serial, _))| !waits(*serial));
+        self.reservations.clear();
+        let ends = self.serving.iter().map(|Reverse((ended, ..))| Reverse(*ended));
+        self.reservations.slots = ends.collect();
         self.resize_reserved();
         waiting
     }
 
+    /// Makes the reserved starts as much later as a stall was long.
+    pub(super) fn delay_unstarted(&mut self, length: Duration) {
+        for Reverse((start, _, key)) in &self.reservations.pending {
+            self.jobs[*key].started = *start + length;
+        }
+        self.reservations.delay(length);
+    }
+
     /// When the oldest reservation arrived whose service has not started.
     pub(super) fn oldest_unstarted(&self) -> Option<Timestamp> {
-        let now = self.stalled_since.unwrap_or(self.now);
-        let jobs = self.serving.iter().map(|Reverse((_, _, key))| &self.jobs[*key]);
-        jobs.filter(|job| job.started > now).map(|job| job.arrived).min()
+        let pending = self.reservations.pending.iter();
+        pending.map(|Reverse((_, _, key))| self.jobs[*key].arrived).min()
+    }
+
+    /// What time it is for the slots, whose clocks stand still during a stall.
+    fn slot_clock(&self) -> Timestamp {
+        self.stalled_since.unwrap_or(self.now)
     }
 }
