@@ -1,0 +1,136 @@
+//! What the server lends its control plane. The wire speaks wall time, the tier scenario time.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, SystemTime};
+
+use goodput_clock::Ratio;
+use goodput_control::api::{FaultView, ServerState, limiter_view};
+use goodput_control::{ServerControl, wall};
+use goodput_policy::fault::Effect;
+use goodput_policy::lever::Lever;
+use goodput_policy::limiter::{LimiterConfig, LimiterPatch};
+use tokio::sync::mpsc;
+
+use crate::connections::Command;
+use crate::tier::Tier;
+
+/// The server as its control plane sees it.
+#[derive(Debug)]
+pub(crate) struct Lent {
+    role: &'static str,
+    instance: String,
+    /// The limiter as it was started, in scenario time.
+    initial: LimiterConfig,
+    tier: Arc<Tier>,
+    commands: mpsc::UnboundedSender<Command>,
+    connections: Arc<AtomicUsize>,
+}
+
+impl Lent {
+    pub(crate) fn new(
+        role: &'static str,
+        initial: LimiterConfig,
+        tier: Arc<Tier>,
+        commands: mpsc::UnboundedSender<Command>,
+        connections: Arc<AtomicUsize>,
+    ) -> Self {
+        Self { role, instance: instance(), initial, tier, commands, connections }
+    }
+
+    /// Drops everything in the limiter at once, and has the data plane drop the connections.
+    fn restart(&self) -> String {
+        let connections = self.connections.load(Ordering::Relaxed);
+        let requests = self.tier.restart();
+        let _ = self.commands.send(Command::Restart);
+        format!("dropped {requests} requests and {connections} connections")
+    }
+}
+
+impl ServerControl for Lent {
+    fn state(&self, faults: Vec<FaultView>) -> ServerState {
+        let clock = &self.tier.clock;
+        let view = self.tier.view();
+        let reading = view.reading;
+        ServerState {
+            role: self.role.to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            instance: self.instance.clone(),
+            restarts: view.restarts,
+            uptime: view.uptime.as_secs_f64(),
+            speed: clock.scale().speed(),
+            memory: resident_bytes(),
+            limiter: limiter_view(&wall::limiter_to_wall(&view.config, clock.scale())),
+            slots: reading.slots,
+            capacity: Some(reading.capacity).filter(|capacity| capacity.is_finite()),
+            admitted: reading.admitted,
+            queued: reading.queued as u64,
+            in_service: reading.in_service as u64,
+            oldest_age: reading.oldest_age.as_secs_f64(),
+            counters: view.counters,
+            queue_delay: view.queue_delay,
+            faults,
+        }
+    }
+
+    fn metrics(&self, _faults: &[FaultView]) -> String {
+        // What is registered at start can always be encoded.
+        self.tier.metrics.render(self.tier.gauges()).unwrap_or_default()
+    }
+
+    fn set_effect(&self, effect: Effect) {
+        self.tier.set_effect(effect);
+    }
+
+    fn patch_limiter(&self, patch: LimiterPatch) -> Result<(), String> {
+        let patch = wall::patch_to_scenario(patch, self.tier.clock.scale());
+        self.tier.patch(patch).map_err(|error| error.to_string())
+    }
+
+    fn pull(&self, lever: &Lever) -> Result<String, String> {
+        match &wall::lever_to_scenario(lever, self.tier.clock.scale()) {
+            Lever::ShedQueue => Ok(format!("refused {} requests", self.tier.shed_queue())),
+            Lever::Admit { share, hold, ramp } => {
+                self.tier.admit(*share, *hold, *ramp);
+                Ok(format!("admits {share} of the traffic"))
+            }
+            Lever::Restart => Ok(self.restart()),
+            Lever::Limiter(patch) => {
+                self.tier.patch(*patch).map_err(|error| error.to_string())?;
+                Ok("changed the limiter".to_owned())
+            }
+            Lever::Budget { .. } | Lever::Retries { .. } | Lever::Rate { .. } => {
+                Err(format!("the lever `{}` acts on the load generator", lever.name()))
+            }
+        }
+    }
+
+    fn reset(&self) {
+        let initial = &self.initial;
+        let patch = LimiterPatch {
+            slots: Some(initial.slots),
+            capacity: Some(initial.capacity),
+            queue: Some(initial.queue),
+            queue_limit: Some(initial.queue_limit),
+            drop_expired: Some(initial.drop_expired),
+            on_disconnect: Some(initial.on_disconnect),
+        };
+        // What was valid at start is valid still: nothing that a patch cannot change has changed.
+        let _ = self.tier.patch(patch);
+        self.tier.admit(Ratio::ONE, None, Duration::ZERO);
+    }
+}
+
+/// A name that no other process has: its number and the nanosecond of its start.
+fn instance() -> String {
+    let unix = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    format!("{:x}-{:x}", std::process::id(), unix.as_nanos())
+}
+
+/// Resident memory of this process; 0 where the system does not say.
+fn resident_bytes() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or_default();
+    let kib = line.trim().trim_end_matches("kB").trim().parse::<u64>();
+    kib.unwrap_or_default() * 1024
+}

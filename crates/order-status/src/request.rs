@@ -1,0 +1,80 @@
+//! What a caller says about itself in headers.
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use goodput_policy::deadline::{
+    ATTEMPT_COUNT, ENVOY_TIMEOUT, GRPC_TIMEOUT, HeaderError, parse_attempt_count, parse_remaining,
+};
+use http::HeaderMap;
+
+/// A caller's deadline and the number of its attempt.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(crate) struct Caller {
+    /// How long an answer is of use, in wall time; none where it is for ever.
+    pub(crate) remaining: Option<Duration>,
+    /// The number of the attempt, from 1; none where the caller does not count.
+    pub(crate) attempt: Option<u32>,
+}
+
+impl Caller {
+    /// Reads the headers; where both deadlines are there, the shorter holds.
+    ///
+    /// # Errors
+    ///
+    /// Where one of them is there and cannot be read.
+    pub(crate) fn read(headers: &HeaderMap) -> Result<Self, HeaderError> {
+        let (grpc, envoy) = (text(headers, GRPC_TIMEOUT), text(headers, ENVOY_TIMEOUT));
+        let attempt = text(headers, ATTEMPT_COUNT);
+        Ok(Self {
+            remaining: parse_remaining(grpc.as_deref(), envoy.as_deref())?,
+            attempt: attempt.map(|attempt| parse_attempt_count(&attempt)).transpose()?,
+        })
+    }
+
+    /// Whether this attempt is known to be a retry.
+    pub(crate) fn is_retry(self) -> bool {
+        self.attempt.is_some_and(|attempt| attempt > 1)
+    }
+}
+
+fn text<'a>(headers: &'a HeaderMap, name: &'static str) -> Option<Cow<'a, str>> {
+    headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn caller(name: &'static str, value: &str) -> Result<Caller, HeaderError> {
+        let mut headers = HeaderMap::new();
+        headers.insert(name, value.parse().unwrap());
+        Caller::read(&headers)
+    }
+
+    #[test]
+    fn attempts_count_from_one() {
+        assert_eq!(Caller::read(&HeaderMap::new()).unwrap(), Caller::default());
+        assert!(!caller(ATTEMPT_COUNT, "1").unwrap().is_retry());
+        assert!(caller(ATTEMPT_COUNT, "2").unwrap().is_retry());
+        assert_eq!(caller(ATTEMPT_COUNT, "0").unwrap_err().header, ATTEMPT_COUNT);
+    }
+
+    #[test]
+    fn a_deadline_that_cannot_be_read_is_refused_even_where_the_other_can() {
+        let mut headers = HeaderMap::new();
+        headers.insert(GRPC_TIMEOUT, "100m".parse().unwrap());
+        headers.insert(ENVOY_TIMEOUT, "soon".parse().unwrap());
+        assert_eq!(Caller::read(&headers).unwrap_err().header, ENVOY_TIMEOUT);
+    }
+
+    #[test]
+    fn the_shorter_deadline_holds() {
+        let mut headers = HeaderMap::new();
+        headers.insert(ENVOY_TIMEOUT, "250".parse().unwrap());
+        let remaining = |headers: &HeaderMap| Caller::read(headers).unwrap().remaining;
+        assert_eq!(remaining(&headers), Some(Duration::from_millis(250)));
+        headers.insert(GRPC_TIMEOUT, "1500u".parse().unwrap());
+        assert_eq!(remaining(&headers), Some(Duration::from_micros(1_500)));
+    }
+}

@@ -1,0 +1,185 @@
+//! A running server: two listeners, each on a thread and a runtime of its own.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+use std::thread::JoinHandle;
+use std::time::Instant;
+
+use goodput_client::{Alarm, WallClock};
+use goodput_control::{Listener, server_plane};
+use goodput_policy::limiter::InvalidLimiter;
+use tokio::net::TcpListener;
+use tokio::runtime::Runtime;
+use tokio::sync::mpsc;
+
+use crate::app::App;
+use crate::book::OrderBook;
+use crate::config::{Role, ServerConfig};
+use crate::connections::{self, Command};
+use crate::metrics::Metrics;
+use crate::orders;
+use crate::plane::Lent;
+use crate::tier::Tier;
+
+/// A server that runs until it is shut down or dropped.
+#[derive(Debug)]
+pub struct Server {
+    data_addr: SocketAddr,
+    control: Listener,
+    commands: mpsc::UnboundedSender<Command>,
+    data_thread: Option<JoinHandle<()>>,
+}
+
+/// Why a server could not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The limiter's configuration cannot be.
+    #[error("the limiter: {0}")]
+    Limiter(#[from] InvalidLimiter),
+    /// The data plane's address cannot be had.
+    #[error(
+        "cannot listen on {addr} for requests: {source}; choose another, such as 127.0.0.1:8080"
+    )]
+    Bind {
+        /// The address asked for.
+        addr: SocketAddr,
+        /// Why.
+        source: io::Error,
+    },
+    /// The control plane could not start.
+    #[error("the control plane: {0}")]
+    Control(#[from] goodput_control::StartError),
+    /// The system gave no thread or no runtime.
+    #[error("cannot start a thread or runtime: {0}")]
+    Runtime(io::Error),
+    /// The metrics could not be registered.
+    #[error("cannot register the metrics: {0}")]
+    Metrics(#[from] prometheus::Error),
+    /// A value is out of range.
+    #[error("{0}")]
+    Range(String),
+}
+
+impl Server {
+    /// Starts a server and returns once both listeners are bound.
+    ///
+    /// # Errors
+    ///
+    /// Where the configuration is not valid, or an address cannot be had.
+    pub fn start(config: ServerConfig) -> Result<Self, StartError> {
+        config.limiter.validate()?;
+        let metrics = Metrics::new(&wall_timeouts(&config))?;
+        let clock = WallClock::new(Instant::now(), config.scale);
+        let tier = Arc::new(Tier::new(config.limiter.clone(), clock, config.seed, metrics));
+        let app = build_app(&config, &tier)?;
+        let runtime = build_runtime(&config).map_err(StartError::Runtime)?;
+        let (listener, data_addr) = bind(&runtime, &config)?;
+        let alarm = {
+            let _inside = runtime.enter();
+            Alarm::new().map_err(StartError::Runtime)?
+        };
+        let (commands, inbox) = mpsc::unbounded_channel();
+        let open = Arc::new(AtomicUsize::new(0));
+        let lent = Lent::new(
+            config.role.name(),
+            config.limiter.clone(),
+            Arc::clone(&tier),
+            commands.clone(),
+            Arc::clone(&open),
+        );
+        let plane = server_plane(Arc::new(lent), config.audit.clone());
+        let control = Listener::start(config.control_addr, config.guard.clone(), plane)?;
+        let limit = config.bounds.connections.unwrap_or_else(default_connections);
+        let data_thread = std::thread::Builder::new()
+            .name("data-plane".to_owned())
+            .spawn(move || {
+                runtime.block_on(async {
+                    let driver = tokio::spawn(Arc::clone(&tier).drive(alarm));
+                    let drop_all = || tier.drop_all();
+                    connections::serve(listener, app, limit, inbox, &open, drop_all).await;
+                    driver.abort();
+                });
+            })
+            .map_err(StartError::Runtime)?;
+        Ok(Self { data_addr, control, commands, data_thread: Some(data_thread) })
+    }
+
+    /// Where the data plane listens.
+    pub const fn data_addr(&self) -> SocketAddr {
+        self.data_addr
+    }
+
+    /// Where the control plane listens.
+    pub fn control_addr(&self) -> SocketAddr {
+        self.control.addr()
+    }
+
+    /// Ends the server: every connection is dropped, and both threads have ended when this returns.
+    pub fn shutdown(self) {
+        drop(self);
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.commands.send(Command::Shutdown);
+        if let Some(thread) = self.data_thread.take() {
+            // A panic there has been printed already.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn build_app(config: &ServerConfig, tier: &Arc<Tier>) -> Result<App, StartError> {
+    let router = match &config.role {
+        Role::OrderStatus { orders } => {
+            if *orders == 0 || *orders > OrderBook::MAX_ORDERS {
+                return Err(StartError::Range(format!(
+                    "an order book of {orders} orders: must be from 1 to {}, such as 100000",
+                    OrderBook::MAX_ORDERS
+                )));
+            }
+            let book = OrderBook::new(config.seed, *orders);
+            orders::router(book, Arc::clone(tier), config.bounds.body_bytes)
+        }
+    };
+    Ok(App::new(router, Arc::clone(tier), config.bounds))
+}
+
+fn build_runtime(config: &ServerConfig) -> io::Result<Runtime> {
+    let workers = config.workers.get();
+    let mut builder = if workers == 1 {
+        tokio::runtime::Builder::new_current_thread()
+    } else {
+        tokio::runtime::Builder::new_multi_thread()
+    };
+    if workers > 1 {
+        builder.worker_threads(workers);
+    }
+    builder.thread_name("data-plane").enable_all().build()
+}
+
+fn bind(runtime: &Runtime, config: &ServerConfig) -> Result<(TcpListener, SocketAddr), StartError> {
+    let _inside = runtime.enter();
+    let addr = config.data_addr;
+    let failed = |source| StartError::Bind { addr, source };
+    let listener = connections::listen(addr, config.bounds.backlog).map_err(failed)?;
+    let bound = listener.local_addr().map_err(failed)?;
+    Ok((listener, bound))
+}
+
+fn wall_timeouts(config: &ServerConfig) -> Vec<std::time::Duration> {
+    config.timeouts.iter().map(|timeout| config.scale.to_wall(*timeout)).collect()
+}
+
+/// What the process may have open, less what everything else needs.
+fn default_connections() -> usize {
+    let files = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
+    let files = files.and_then(|files| usize::try_from(files).ok()).unwrap_or(usize::MAX);
+    files.saturating_sub(FILES_KEPT).max(16)
+}
+
+/// Files that are kept for the control plane, the audit log and the rest of the process.
+const FILES_KEPT: usize = 512;

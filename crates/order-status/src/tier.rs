@@ -1,0 +1,381 @@
+//! The shell around the limiter: one lock, a task that wakes it in time, and an answer for everyone
+//! who waits.
+//!
+//! The handler of a request hands its work over with [`Tier::enter`] and only waits. When the client
+//! hangs up, hyper drops the handler; a guard then tells the limiter, and the work goes on unless the
+//! limiter is set to cancel it.
+
+mod delays;
+mod driver;
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use goodput_clock::{Ratio, Seed, Timestamp};
+use goodput_control::api::ServerCounters;
+use goodput_policy::edge::Edge;
+use goodput_policy::fault::Effect;
+use goodput_policy::limiter::{
+    Admission, Capacity, Completion, InvalidLimiter, JobId, Limiter, LimiterConfig, LimiterPatch,
+    QueueLimit, Refusal,
+};
+use tokio::sync::{Notify, oneshot};
+
+use crate::metrics::{FaultLabel, Metrics, Outcome, Reading};
+use crate::request::Caller;
+use delays::Delays;
+use goodput_client::WallClock;
+
+/// How a request counts once the limiter has served it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Counts {
+    /// As throughput.
+    Served,
+    /// As an error: it asks for something that is not there.
+    Missing,
+    /// Not yet: a gateway counts it when the upstream has answered.
+    Later,
+}
+
+/// Why a request was not served, and when its caller may come back (wall time).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Refused {
+    pub(crate) reason: Refusal,
+    pub(crate) retry_after: Duration,
+}
+
+/// The limiter of a server, its edge, and the counts of both.
+#[derive(Debug)]
+pub(crate) struct Tier {
+    pub(crate) clock: WallClock,
+    pub(crate) metrics: Metrics,
+    core: Mutex<Core>,
+    /// Whether every request is served at once, so that the lock can be left alone.
+    open: AtomicBool,
+    wake: Notify,
+}
+
+#[derive(Debug)]
+struct Core {
+    limiter: Limiter<Job>,
+    edge: Edge,
+    delays: Delays,
+    /// Until when the driver sleeps; none where it waits to be woken.
+    armed: Option<Timestamp>,
+    restarts: u64,
+}
+
+#[derive(Debug)]
+struct Job {
+    answer: oneshot::Sender<Result<(), Refused>>,
+    counts: Counts,
+}
+
+/// Answers that are handed out once the lock is free.
+type Answers = Vec<(oneshot::Sender<Result<(), Refused>>, Result<(), Refused>)>;
+
+/// What a tier looks like at one moment, in wall time.
+#[derive(Debug)]
+pub(crate) struct View {
+    pub(crate) config: LimiterConfig,
+    pub(crate) reading: Reading,
+    pub(crate) counters: ServerCounters,
+    pub(crate) queue_delay: Vec<(f64, u64)>,
+    pub(crate) restarts: u64,
+    /// Since the start, in wall time.
+    pub(crate) uptime: Duration,
+}
+
+impl Tier {
+    /// A tier with nothing in it. `config` is in scenario time and valid.
+    pub(crate) fn new(
+        config: LimiterConfig,
+        clock: WallClock,
+        seed: Seed,
+        metrics: Metrics,
+    ) -> Self {
+        let open = config.capacity == Capacity::Unlimited;
+        let core = Core {
+            limiter: Limiter::new(config, seed.stream("service")),
+            edge: Edge::new(seed.stream("edge")),
+            delays: Delays::new(),
+            armed: None,
+            restarts: 0,
+        };
+        Self {
+            clock,
+            metrics,
+            core: Mutex::new(core),
+            open: AtomicBool::new(open),
+            wake: Notify::new(),
+        }
+    }
+
+    /// Takes a request through edge, queue and service; returns when it has been served.
+    ///
+    /// # Errors
+    ///
+    /// Where it is refused, at once or after it has waited.
+    pub(crate) async fn enter(&self, caller: Caller, counts: Counts) -> Result<(), Refused> {
+        if self.open.load(Ordering::Relaxed) {
+            self.metrics.on_immediate();
+            self.count(counts);
+            return Ok(());
+        }
+        let (answer, mut answered) = oneshot::channel();
+        let job = self.with_core(|core, now| {
+            self.count_touched(core.limiter.effect());
+            if !core.edge.on_arrival(now) {
+                return Err(self.refuse_at_once(core, Refusal::NotAdmitted));
+            }
+            let scale = self.clock.scale();
+            let deadline = caller
+                .remaining
+                .map_or(Timestamp::MAX, |remaining| now + scale.to_scenario(remaining));
+            match core.limiter.arrive(now, deadline, Job { answer, counts }) {
+                Admission::Accepted(job) => Ok(job),
+                Admission::Refused(_, reason) => Err(self.refuse_at_once(core, reason)),
+            }
+        })?;
+        let guard = Waiting { tier: self, job };
+        let Ok(answer) = (&mut answered).await else {
+            // A restart drops work without an answer; the connection is about to go as well.
+            return std::future::pending().await;
+        };
+        std::mem::forget(guard);
+        answer
+    }
+
+    /// Counts a request that the limiter has served.
+    pub(crate) fn count(&self, counts: Counts) {
+        match counts {
+            Counts::Served => self.metrics.on_finished(Outcome::Ok),
+            Counts::Missing => self.metrics.on_finished(Outcome::Error),
+            Counts::Later => {}
+        }
+    }
+
+    /// Feels the faults in force from now on.
+    pub(crate) fn set_effect(&self, effect: Effect) {
+        let before = self.with_core(|core, now| {
+            let before = core.limiter.effect();
+            core.limiter.set_effect(now, effect);
+            self.reopen(core, now);
+            before
+        });
+        let unix = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        for label in [FaultLabel::Capacity, FaultLabel::Stall] {
+            let active = is_in_force(effect, label);
+            if active != is_in_force(before, label) {
+                self.metrics.on_fault(label, active, unix.as_secs_f64());
+            }
+        }
+    }
+
+    /// Changes the limiter; the patch is in scenario time.
+    ///
+    /// # Errors
+    ///
+    /// Where the result would not be valid.
+    pub(crate) fn patch(&self, patch: LimiterPatch) -> Result<(), InvalidLimiter> {
+        self.with_core(|core, now| {
+            core.limiter.patch(now, patch)?;
+            self.reopen(core, now);
+            Ok(())
+        })
+    }
+
+    /// Admits a share of the traffic; `hold` and `ramp` are scenario time.
+    pub(crate) fn admit(&self, share: Ratio, hold: Option<Duration>, ramp: Duration) {
+        self.with_core(|core, now| {
+            core.edge.admit(now, share, hold, ramp);
+            self.reopen(core, now);
+        });
+    }
+
+    /// Refuses everything that waits and says how many there were.
+    pub(crate) fn shed_queue(&self) -> usize {
+        self.with_core(|core, now| core.limiter.shed_queue(now))
+    }
+
+    /// Drops everything without an answer and says how many requests there were.
+    pub(crate) fn restart(&self) -> usize {
+        self.with_core(|core, now| {
+            core.restarts += 1;
+            core.limiter.restart(now)
+        })
+    }
+
+    /// Drops everything without an answer.
+    pub(crate) fn drop_all(&self) {
+        self.with_core(|core, now| core.limiter.restart(now));
+    }
+
+    /// What the tier looks like, all of it read at one moment.
+    pub(crate) fn view(&self) -> View {
+        self.with_core(|core, now| {
+            let immediate = self.metrics.immediate();
+            View {
+                config: core.limiter.config().clone(),
+                reading: self.reading(core, now),
+                counters: self.counters(),
+                queue_delay: core.delays.view(immediate),
+                restarts: core.restarts,
+                uptime: self.clock.scale().to_wall(now.elapsed()),
+            }
+        })
+    }
+
+    /// What the gauges show.
+    pub(crate) fn gauges(&self) -> Reading {
+        self.with_core(|core, now| self.reading(core, now))
+    }
+
+    fn reading(&self, core: &Core, now: Timestamp) -> Reading {
+        let scale = self.clock.scale();
+        let limiter = &core.limiter;
+        Reading {
+            slots: limiter.slots(),
+            capacity: scale.rate_to_wall(limiter.capacity()),
+            in_service: limiter.in_service(),
+            queued: limiter.queued(),
+            queue_capacity: match limiter.config().queue_limit {
+                QueueLimit::Unbounded => f64::INFINITY,
+                QueueLimit::Bounded(limit) => f64::from(limit),
+            },
+            oldest_age: limiter
+                .oldest_arrival()
+                .map_or(Duration::ZERO, |arrived| scale.to_wall(now.since(arrived))),
+            admitted: core.edge.share(now).get(),
+        }
+    }
+
+    fn counters(&self) -> ServerCounters {
+        let metrics = &self.metrics;
+        let (busy_useful, busy_wasted) = metrics.busy();
+        let refused: BTreeMap<_, _> = metrics
+            .refused()
+            .filter(|(_, count)| *count > 0)
+            .map(|(name, count)| (name.to_owned(), count))
+            .collect();
+        ServerCounters {
+            received: metrics.received.get(),
+            served: metrics.finished(Outcome::Ok),
+            refused,
+            cancelled: metrics.finished(Outcome::Cancelled),
+            errors: metrics.finished(Outcome::Error),
+            busy_useful,
+            busy_wasted,
+        }
+    }
+
+    /// Does `work` under the lock; then hands out the answers that it led to and wakes the driver
+    /// where it would sleep too long.
+    fn with_core<R>(&self, work: impl FnOnce(&mut Core, Timestamp) -> R) -> R {
+        let mut core = self.lock();
+        let now = self.clock.now();
+        let result = work(&mut core, now);
+        let answers = self.collect(&mut core);
+        let sooner = core.is_needed_sooner();
+        drop(core);
+        if sooner {
+            self.wake.notify_one();
+        }
+        for (sender, answer) in answers {
+            // A caller who has gone takes no answer.
+            let _ = sender.send(answer);
+        }
+        result
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Core> {
+        // The limiter's state is sound between its calls, so a panic elsewhere does not spoil it.
+        self.core.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Counts what the limiter has completed and returns the answers.
+    fn collect(&self, core: &mut Core) -> Answers {
+        let mut answers = Vec::new();
+        let scale = self.clock.scale();
+        while let Some(completion) = core.limiter.poll() {
+            match completion {
+                Completion::Served { payload, arrived, started, ended, wasted } => {
+                    let delay = scale.to_wall(started.since(arrived));
+                    core.delays.record(delay);
+                    self.metrics.on_served(delay, scale.to_wall(ended.since(started)), wasted);
+                    self.count(payload.counts);
+                    answers.push((payload.answer, Ok(())));
+                }
+                Completion::Refused { payload, arrived, at, reason } => {
+                    self.metrics.on_refused(reason, scale.to_wall(at.since(arrived)));
+                    let retry_after = self.retry_after(core);
+                    if reason != Refusal::Restart {
+                        answers.push((payload.answer, Err(Refused { reason, retry_after })));
+                    }
+                }
+                Completion::Cancelled { .. } => self.metrics.on_finished(Outcome::Cancelled),
+            }
+        }
+        answers
+    }
+
+    fn refuse_at_once(&self, core: &Core, reason: Refusal) -> Refused {
+        self.metrics.on_refused(reason, Duration::ZERO);
+        Refused { reason, retry_after: self.retry_after(core) }
+    }
+
+    /// How long the queue takes to drain.
+    fn retry_after(&self, core: &Core) -> Duration {
+        let seconds = core.limiter.queued() as f64 / core.limiter.capacity();
+        let scenario = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
+        self.clock.scale().to_wall(scenario)
+    }
+
+    fn count_touched(&self, effect: Effect) {
+        if effect == Effect::NONE {
+            return;
+        }
+        for label in [FaultLabel::Capacity, FaultLabel::Stall] {
+            if is_in_force(effect, label) {
+                self.metrics.on_touched(label);
+            }
+        }
+    }
+
+    /// Decides anew whether requests may pass without the lock.
+    fn reopen(&self, core: &Core, now: Timestamp) {
+        let open = core.limiter.config().capacity == Capacity::Unlimited
+            && core.limiter.effect() == Effect::NONE
+            && core.limiter.queued() == 0
+            && core.edge.share(now) == Ratio::ONE;
+        self.open.store(open, Ordering::Relaxed);
+    }
+}
+
+impl Core {
+    fn is_needed_sooner(&self) -> bool {
+        let next = self.limiter.next_wakeup().map(|(at, _)| at);
+        next.is_some_and(|next| self.armed.is_none_or(|armed| next < armed))
+    }
+}
+
+/// Tells the limiter that the caller has hung up, unless it is forgotten first.
+struct Waiting<'a> {
+    tier: &'a Tier,
+    job: JobId,
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.tier.with_core(|core, now| core.limiter.disconnect(now, self.job));
+    }
+}
+
+fn is_in_force(effect: Effect, label: FaultLabel) -> bool {
+    match label {
+        FaultLabel::Capacity => effect.speed < 1.0 || effect.slots < 1.0,
+        FaultLabel::Stall => effect.stalled,
+    }
+}
