@@ -224,6 +224,13 @@ pub struct PlannedLever {
     pub at: Timestamp,
 }
 
+impl PlannedLever {
+    /// The new offered load, where it changes that.
+    pub const fn rate(&self) -> Option<Rate> {
+        if let Lever::Rate { rate } = self.lever { Some(rate) } else { None }
+    }
+}
+
 /// Which verdict a scenario or an arm expects.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, serde::Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]

@@ -3,9 +3,14 @@
 //! [`judge`] is a pure function of a run log and the scenario that it came from, so that a saved run
 //! can be judged again. [`Exit`] turns judgements into the exit code of a command.
 
+mod backlog;
+mod doubts;
+mod evidence;
 mod exit;
 mod judge;
 mod model;
+mod series;
+mod trigger;
 
 pub use exit::{Exit, holds};
 pub use judge::judge;
