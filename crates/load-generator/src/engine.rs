@@ -1,0 +1,238 @@
+//! The load's thread: issues arrivals when they are due, and everything else when it must.
+
+use std::future::poll_fn;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
+use std::task::Poll;
+use std::time::{Duration, Instant};
+
+use goodput_client::{Alarm, WallClock};
+use goodput_clock::{Rate, Timestamp};
+use goodput_scenario::Load;
+use goodput_scenario::schedule::Schedule;
+
+use crate::board::{Board, Command, Figures, locked};
+use crate::generator::FinishedWindow;
+use crate::template::Requests;
+
+/// The load's thread.
+pub(crate) struct Engine {
+    pub(crate) board: Arc<Board>,
+    pub(crate) clock: WallClock,
+    pub(crate) alarm: Alarm,
+    pub(crate) load: Load,
+    /// The schedule as configured, to return to.
+    pub(crate) configured: Schedule,
+    pub(crate) schedule: Schedule,
+    pub(crate) requests: Requests,
+    pub(crate) clients: u32,
+    pub(crate) deadline: Option<Duration>,
+    pub(crate) drain: Duration,
+    pub(crate) windows: Sender<FinishedWindow>,
+    pub(crate) progress: Progress,
+}
+
+/// How far the load has come.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Progress {
+    /// Arrivals that the schedule asked for, without those that fell into a halt.
+    pub(crate) scheduled: u64,
+    pub(crate) offered: u64,
+    /// Where the rate does not come from the schedule any more.
+    rate: Option<f64>,
+    halted: bool,
+    stopped: bool,
+    next_client: u32,
+    next_tick: Timestamp,
+}
+
+impl Engine {
+    /// Carries the load out; says whether every request had ended in time.
+    pub(crate) async fn run(&mut self) -> bool {
+        let board = Arc::clone(&self.board);
+        while !self.progress.stopped {
+            self.obey();
+            let more = self.issue();
+            self.board.client.on_wakeup();
+            self.tick(self.tick_length());
+            let Some(next) = more else { break };
+            let wake = next.min(self.board.client.next_wakeup()).min(self.progress.next_tick);
+            // One wake-up serves all arrivals of a short while, at the price of that much lag.
+            let wake = self.clock.instant_of(wake).max(Instant::now() + SHORTEST_SLEEP);
+            sleep(&mut self.alarm, &board, wake).await;
+        }
+        self.run_dry(&board).await
+    }
+
+    /// Lets requests in flight end, for a while.
+    async fn run_dry(&mut self, board: &Board) -> bool {
+        let give_up = Instant::now() + self.drain;
+        loop {
+            board.client.on_wakeup();
+            self.tick(self.clock.scale().to_scenario(DRAIN_TICK));
+            let left = board.client.status().requests_in_flight;
+            if left == 0 || Instant::now() >= give_up {
+                return left == 0;
+            }
+            let wake = board.client.next_wakeup().min(self.progress.next_tick);
+            let wake = self.clock.instant_of(wake).max(Instant::now() + SHORTEST_SLEEP);
+            sleep(&mut self.alarm, board, wake.min(give_up)).await;
+        }
+    }
+
+    /// Takes the commands that have come.
+    fn obey(&mut self) {
+        let commands = std::mem::take(&mut *locked(&self.board.commands));
+        let now = self.clock.now();
+        for command in commands {
+            match command {
+                Command::Rate(rate) => self.set_rate(now, rate),
+                Command::Scheduled => {
+                    self.schedule = self.configured.clone();
+                    while self.schedule.next_before(now).is_some() {}
+                    self.progress.rate = None;
+                }
+                Command::Halt => self.progress.halted = true,
+                Command::Resume => {
+                    // What was due meanwhile is not made up for.
+                    while self.progress.halted && self.schedule.next_before(now).is_some() {}
+                    self.progress.halted = false;
+                }
+                Command::Stop => self.progress.stopped = true,
+            }
+        }
+    }
+
+    fn set_rate(&mut self, now: Timestamp, rate: Rate) {
+        self.schedule.set_rate(now, rate);
+        self.progress.rate = Some(rate.per_second());
+    }
+
+    /// Issues the arrivals that are due, and says when the next one is; none where there is none.
+    fn issue(&mut self) -> Option<Timestamp> {
+        let mut now = self.clock.now();
+        let mut issued = 0;
+        loop {
+            let at = self.schedule.peek()?;
+            if at > now {
+                return Some(at);
+            }
+            if issued == BATCH {
+                // Answers that have come meanwhile are read before more is sent.
+                return Some(now);
+            }
+            self.schedule.next();
+            if self.progress.halted {
+                continue;
+            }
+            issued += 1;
+            self.progress.scheduled += 1;
+            self.send(at, now);
+            if issued % LOOK == 0 {
+                now = self.clock.now();
+            }
+        }
+    }
+
+    fn send(&mut self, at: Timestamp, now: Timestamp) {
+        let client = self.progress.next_client;
+        self.progress.next_client = (client + 1) % self.clients;
+        self.progress.offered += 1;
+        let deadline = self.deadline.map_or(Timestamp::MAX, |deadline| at + deadline);
+        let request = self.requests.next();
+        self.board.client.with_observer(|fold| fold.recorder.offered(now, at));
+        self.board.client.send(client, at, deadline, request);
+    }
+
+    /// Hands out finished windows and publishes figures, once in a while.
+    fn tick(&mut self, length: Duration) {
+        let now = self.clock.now();
+        if now < self.progress.next_tick {
+            return;
+        }
+        let length = length.as_nanos().max(1) as u64;
+        let next = (now.as_nanos() / length + 1).saturating_mul(length);
+        self.progress.next_tick = Timestamp::from_nanos(next);
+        let status = self.board.client.status();
+        let rate = self.progress.rate.unwrap_or_else(|| scheduled_rate(&self.load, now));
+        let (halted, offered) = (self.progress.halted, self.progress.offered);
+        let board = &self.board;
+        let (in_flight, connections) = (status.requests_in_flight, status.connections);
+        board.client.with_layers(|layers, fold| {
+            while let Some((second, window)) = fold.recorder.next_window(now) {
+                // Whoever does not listen does not want them.
+                let _ = self.windows.send(FinishedWindow { second, window });
+            }
+            fold.hot.flush();
+            board.metrics.update(now, layers, offered, in_flight, connections);
+            // A reader that holds the figures now gets the next ones.
+            if let Ok(mut figures) = board.figures.try_lock() {
+                let configs = std::mem::take(&mut figures.configs);
+                let mut counters = std::mem::take(&mut figures.counters);
+                counters.clear();
+                counters.extend_from_slice(layers.counters());
+                let good = fold.recorder.good_total();
+                *figures = Figures {
+                    rate,
+                    halted,
+                    offered,
+                    good,
+                    in_flight,
+                    connections,
+                    counters,
+                    configs,
+                };
+            }
+        });
+    }
+
+    /// A second of scenario time, or a tenth of wall time where that is shorter.
+    fn tick_length(&self) -> Duration {
+        Duration::from_secs(1).min(self.clock.scale().to_scenario(TICK))
+    }
+}
+
+/// Returns at `at`, or earlier for a command or a time-out that has come closer.
+async fn sleep(alarm: &mut Alarm, board: &Board, at: Instant) {
+    let mut called = pin!(board.called.notified());
+    let mut changed = pin!(board.client.changed());
+    poll_fn(|cx| {
+        let woken = called.as_mut().poll(cx).is_ready() || changed.as_mut().poll(cx).is_ready();
+        if woken { Poll::Ready(()) } else { Pin::new(&mut *alarm).poll_until(cx, at) }
+    })
+    .await;
+}
+
+/// The rate that the load asks for at `now`.
+fn scheduled_rate(load: &Load, now: Timestamp) -> f64 {
+    let mut rate = load.rate.per_second();
+    for change in &load.changes {
+        if change.at > now {
+            break;
+        }
+        let target = change.rate.per_second();
+        let since = now.since(change.at).as_secs_f64();
+        let over = change.over.as_secs_f64();
+        let towards = |from: f64, to: f64, since: f64| {
+            if over > 0.0 { from + (to - from) * (since / over).min(1.0) } else { to }
+        };
+        rate = match change.length {
+            Some(length) if since > length.as_secs_f64() => {
+                towards(target, rate, since - length.as_secs_f64())
+            }
+            _ => towards(rate, target, since),
+        };
+    }
+    rate
+}
+
+/// The shortest sleep in wall time: what arrives meanwhile is sent together.
+const SHORTEST_SLEEP: Duration = Duration::from_micros(100);
+/// How often figures are published, in wall time.
+const TICK: Duration = Duration::from_millis(100);
+const DRAIN_TICK: Duration = Duration::from_millis(10);
+/// How many arrivals are issued before the reactor has its turn.
+const BATCH: u32 = 128;
+/// After how many arrivals the clock is read again.
+const LOOK: u32 = 8;

@@ -1,0 +1,275 @@
+//! The handle of a running load.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::mpsc::{self, Receiver};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+
+use goodput_client::{Alarm, Client, ClientConfig, Protocol, Target, WallClock};
+use goodput_control::{Listener, load_plane};
+use goodput_policy::lever::Lever;
+use goodput_policy::retry::{LayerCounters, Layers};
+use goodput_runlog::{ClientWindow, Totals};
+use goodput_scenario::schedule::Schedule;
+use goodput_scenario::{Protocol as ScenarioProtocol, Scenario};
+use tokio::runtime::Runtime;
+use tokio::sync::Notify;
+
+use crate::board::{Board, Command, Controlled, Figures};
+use crate::config::{GeneratorConfig, StartError};
+use crate::engine::{Engine, Progress};
+use crate::fold::{Fold, recorder};
+use crate::metrics::metrics;
+use crate::process::{memory_peak, raise_file_limit};
+use crate::template::Requests;
+
+/// A window that is complete.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FinishedWindow {
+    /// Its start in whole seconds of scenario time.
+    pub second: u64,
+    /// What was seen in it.
+    pub window: ClientWindow,
+}
+
+/// What a load came to.
+#[derive(Clone, Debug)]
+pub struct GeneratorReport {
+    /// The windows that had not been handed out before, of the time after the last arrival too.
+    pub windows: Vec<FinishedWindow>,
+    /// Histograms over the whole run.
+    pub totals: Totals,
+    /// Requests that the schedule asked for; what fell into a halt is left out.
+    pub scheduled: u64,
+    /// Requests that were issued.
+    pub offered: u64,
+    /// Requests that ended well and in time.
+    pub good: u64,
+    /// Requests that found no connection because of the caps, or of limits of this process.
+    pub unsent: u64,
+    /// Whether every request had ended before the drain was over.
+    pub drained: bool,
+    /// The 99th percentile of the send lag, in seconds of wall time.
+    pub send_lag_p99_wall: f64,
+    /// What each layer did, outermost first, by name.
+    pub layers: BTreeMap<String, LayerCounters>,
+    /// Connections that were established.
+    pub connects: u64,
+    /// Resident memory of this process at its largest, in bytes.
+    pub memory_peak: u64,
+}
+
+/// A load that runs on a thread of its own.
+///
+/// To drop it ends the load at once.
+#[derive(Debug)]
+pub struct Generator {
+    board: Arc<Board>,
+    windows: Receiver<FinishedWindow>,
+    thread: Option<JoinHandle<(Progress, bool)>>,
+    control: Option<Listener>,
+    clock: WallClock,
+}
+
+impl Generator {
+    /// Starts a load; returns once its control plane listens and its thread runs.
+    ///
+    /// # Errors
+    ///
+    /// Where the target, the request or the control plane cannot be used, or no thread be made.
+    pub fn start(config: GeneratorConfig) -> Result<Self, StartError> {
+        raise_file_limit();
+        let target = Target::resolve(&config.target)?;
+        let requests = Requests::new(&config.scenario.load.request, &target, config.seed)?;
+        let clock = WallClock::new(config.epoch, config.scale);
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .event_interval(EVENT_INTERVAL)
+            .build()?;
+        let entered = runtime.enter();
+        let board = Arc::new(board(&config, target, clock)?);
+        let alarm = Alarm::new()?;
+        drop(entered);
+        let control = match config.control {
+            None => None,
+            Some(control) => {
+                let plane = load_plane(Arc::new(Controlled(Arc::clone(&board))), control.audit);
+                Some(Listener::start(control.bind, control.guard, plane)?)
+            }
+        };
+        let scenario = config.scenario;
+        let schedule = Schedule::new(&scenario.load, scenario.duration, config.seed);
+        let (sender, windows) = mpsc::channel();
+        let engine = Engine {
+            board: Arc::clone(&board),
+            clock,
+            alarm,
+            configured: schedule.clone(),
+            schedule,
+            load: scenario.load,
+            requests,
+            clients: scenario.client.clients.max(1),
+            deadline: scenario.client.deadline,
+            drain: config.drain,
+            windows: sender,
+            progress: Progress::default(),
+        };
+        let thread = std::thread::Builder::new()
+            .name("load".to_owned())
+            .spawn(move || carry_out(&runtime, engine))?;
+        Ok(Self { board, windows, thread: Some(thread), control, clock })
+    }
+
+    /// Where the control plane listens.
+    pub fn control_addr(&self) -> Option<SocketAddr> {
+        self.control.as_ref().map(Listener::addr)
+    }
+
+    /// Finished windows, in order of time. They arrive within a tenth of a second of wall time.
+    pub const fn windows(&self) -> &Receiver<FinishedWindow> {
+        &self.windows
+    }
+
+    /// The clock of the run.
+    pub const fn clock(&self) -> WallClock {
+        self.clock
+    }
+
+    /// Pulls the lever `budget`, `retries` or `rate`, in scenario time, and says what it did.
+    ///
+    /// # Errors
+    ///
+    /// Where it is a server's lever, or names a layer that is not there.
+    pub fn pull(&self, lever: &Lever) -> Result<String, String> {
+        self.board.pull_scenario(lever)
+    }
+
+    /// Sends no new requests until [`Generator::resume`]. What is in flight goes on.
+    pub fn halt(&self) {
+        self.board.call(Command::Halt);
+    }
+
+    /// Goes on with the schedule; what it asked for meanwhile is not made up for.
+    pub fn resume(&self) {
+        self.board.call(Command::Resume);
+    }
+
+    /// Issues no more requests, for good.
+    pub fn stop(&self) {
+        self.board.call(Command::Stop);
+    }
+
+    /// Whether the load and its drain are over, so that [`Generator::finish`] returns at once.
+    pub fn is_finished(&self) -> bool {
+        self.thread.as_ref().is_none_or(JoinHandle::is_finished)
+    }
+
+    /// Waits until the schedule has ended or was stopped, and requests in flight have ended or the
+    /// drain is over.
+    ///
+    /// # Panics
+    ///
+    /// Where the load's thread has panicked.
+    pub fn finish(mut self) -> GeneratorReport {
+        let ended = self.thread.take().map(JoinHandle::join);
+        let (progress, drained) = match ended {
+            Some(Ok(ended)) => ended,
+            Some(Err(panic)) => std::panic::resume_unwind(panic),
+            None => (Progress::default(), true),
+        };
+        let now = self.clock.now();
+        let connects = self.board.client.status().connects;
+        let (layers, recorder) = self.board.client.with_layers(|layers, fold| {
+            (by_name(layers), std::mem::replace(&mut fold.recorder, recorder()))
+        });
+        let lag = recorder.send_lag_quantile(0.99);
+        let (good, unsent) = (recorder.good_total(), recorder.unsent_total());
+        let (rest, totals) = recorder.finish(now);
+        let rest = rest.into_iter().map(|(second, window)| FinishedWindow { second, window });
+        GeneratorReport {
+            windows: self.windows.try_iter().chain(rest).collect(),
+            totals,
+            scheduled: progress.scheduled,
+            offered: progress.offered,
+            good,
+            unsent,
+            drained,
+            send_lag_p99_wall: self.clock.scale().to_wall(lag).as_secs_f64(),
+            layers,
+            connects,
+            memory_peak: memory_peak(),
+        }
+    }
+}
+
+impl Drop for Generator {
+    fn drop(&mut self) {
+        if let Some(thread) = self.thread.take() {
+            self.board.call(Command::Stop);
+            // A panic of the thread has been printed by its hook.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn carry_out(runtime: &Runtime, mut engine: Engine) -> (Progress, bool) {
+    let drained = runtime.block_on(engine.run());
+    (engine.progress, drained)
+}
+
+fn board(config: &GeneratorConfig, target: Target, clock: WallClock) -> Result<Board, StartError> {
+    let scenario = &config.scenario;
+    let layers = scenario.client.layers.clone();
+    let clients = scenario.client.clients.max(1);
+    let told = Layers::new(layers.clone(), clients, config.seed.stream("metrics"));
+    let run = [scenario.name.as_str(), &config.seed.0.to_string(), &target.to_string()];
+    let (metrics, hot) = metrics(&told, config.scale, run)?;
+    let name = target.to_string();
+    let fold = Fold::new(hot, config.scale);
+    let client = Client::new(client_config(scenario, target, config), clock, fold);
+    let figures = Figures {
+        rate: scenario.load.rate.per_second(),
+        counters: told.counters().to_vec(),
+        configs: layers.clone(),
+        ..Figures::default()
+    };
+    Ok(Board {
+        client,
+        metrics,
+        scale: config.scale,
+        epoch: config.epoch,
+        scenario: scenario.name.clone(),
+        target: name,
+        layers,
+        called: Notify::new(),
+        commands: Mutex::default(),
+        figures: Mutex::new(figures),
+    })
+}
+
+fn client_config(scenario: &Scenario, target: Target, config: &GeneratorConfig) -> ClientConfig {
+    let client = &scenario.client;
+    ClientConfig {
+        target,
+        protocol: match client.protocol {
+            ScenarioProtocol::Http1 => Protocol::Http1,
+            ScenarioProtocol::Http2 => Protocol::HTTP2,
+        },
+        clients: client.clients.max(1),
+        layers: client.layers.clone(),
+        pool: client.pool,
+        max_connections: client.max_connections,
+        connect_rate: client.connect_rate,
+        seed: config.seed,
+        keep_answers: None,
+    }
+}
+
+fn by_name(layers: &Layers) -> BTreeMap<String, LayerCounters> {
+    let names = layers.configs().iter().map(|layer| layer.name.clone());
+    names.zip(layers.counters().iter().copied()).collect()
+}
+
+/// After how many polls of tasks the reactor is looked at, where the thread does not rest.
+const EVENT_INTERVAL: u32 = 61;

@@ -1,0 +1,336 @@
+//! The client's family of metrics, in wall time.
+//!
+//! The hot path counts in plain numbers of its own thread ([`Hot`]); every tick folds them into the
+//! shared registry, and the layers' counters with them.
+
+use std::time::Duration;
+
+use goodput_clock::{Scale, Timestamp};
+use goodput_policy::attempt::FailureClass;
+use goodput_policy::retry::{LayerCounters, Layers, StopReason};
+use goodput_runlog::RequestEnd;
+use prometheus::core::{AtomicU64, GenericLocalCounter};
+use prometheus::local::LocalHistogram;
+use prometheus::process_collector::ProcessCollector;
+use prometheus::{
+    Encoder, Gauge, GaugeVec, Histogram, HistogramOpts, IntCounter, IntCounterVec, IntGauge, Opts,
+    Registry, TextEncoder,
+};
+
+use crate::fold::REASONS;
+
+/// What the hot path counts.
+#[derive(Debug)]
+pub(crate) struct Hot {
+    outcomes: [GenericLocalCounter<AtomicU64>; OUTCOMES.len()],
+    connects: GenericLocalCounter<AtomicU64>,
+    duration: LocalHistogram,
+    send_lag: LocalHistogram,
+    attempts: LocalHistogram,
+}
+
+impl Hot {
+    pub(crate) fn send_lag(&mut self, lag: Duration) {
+        self.send_lag.observe(lag.as_secs_f64());
+    }
+
+    pub(crate) fn connected(&mut self) {
+        self.connects.inc();
+    }
+
+    pub(crate) fn request(&mut self, end: RequestEnd, duration: Duration, attempts: u32) {
+        self.outcomes[outcome(end)].inc();
+        self.duration.observe(duration.as_secs_f64());
+        self.attempts.observe(f64::from(attempts));
+    }
+
+    /// Puts what was counted into the registry.
+    pub(crate) fn flush(&mut self) {
+        self.outcomes.iter().for_each(GenericLocalCounter::flush);
+        self.connects.flush();
+        self.duration.flush();
+        self.send_lag.flush();
+        self.attempts.flush();
+    }
+}
+
+/// What is folded in at every tick.
+#[derive(Debug)]
+pub(crate) struct Metrics {
+    registry: Registry,
+    started: IntCounter,
+    in_flight: IntGauge,
+    connections: IntGauge,
+    max_attempts: Gauge,
+    layers: Vec<LayerMetrics>,
+}
+
+#[derive(Debug)]
+struct LayerMetrics {
+    first: IntCounter,
+    retries: IntCounter,
+    succeeded: IntCounter,
+    failed: [IntCounter; FailureClass::ALL.len()],
+    suppressed: [IntCounter; StopReason::ALL.len()],
+    tokens: Gauge,
+}
+
+/// Makes the metrics of a client with these layers.
+///
+/// # Errors
+///
+/// Where the registry refuses one.
+pub(crate) fn metrics(
+    layers: &Layers,
+    scale: Scale,
+    run: [&str; 3],
+) -> prometheus::Result<(Metrics, Hot)> {
+    let registry = Registry::new();
+    let to_wall = |timeout| scale.to_wall(timeout).as_secs_f64();
+    let timeouts: Vec<f64> =
+        layers.configs().iter().filter_map(|layer| layer.timeout).map(to_wall).collect();
+    let requests = counters(&registry, "requests_total", REQUESTS_HELP, &["outcome"])?;
+    let hot = Hot {
+        outcomes: OUTCOMES.map(|outcome| requests.with_label_values(&[outcome]).local()),
+        connects: counter(&registry, "connects_total", "Connections established")?.local(),
+        duration: histogram(
+            &registry,
+            "request_duration_seconds",
+            "From the intended send time to the final outcome",
+            seconds(1e-4, &timeouts),
+        )?
+        .local(),
+        send_lag: histogram(
+            &registry,
+            "send_lag_seconds",
+            "Actual minus intended send time: how late the generator itself is",
+            seconds(1e-5, &timeouts),
+        )?
+        .local(),
+        attempts: histogram(
+            &registry,
+            "request_attempts",
+            "Attempts that one request made",
+            attempts(layers.max_attempts()),
+        )?
+        .local(),
+    };
+    let metrics = Metrics {
+        started: counter(
+            &registry,
+            "requests_started_total",
+            "Requests issued by the open-loop schedule (offered load)",
+        )?,
+        in_flight: gauge(&registry, "requests_in_flight", "Requests that have not ended")?,
+        connections: gauge(&registry, "connections_open", "Connections open or being opened")?,
+        max_attempts: Gauge::new(
+            "rig_client_max_attempts_per_request",
+            "Product of the attempt limits of all layers",
+        )?,
+        layers: layer_metrics(&registry, layers, &to_wall)?,
+        registry,
+    };
+    metrics.registry.register(Box::new(metrics.max_attempts.clone()))?;
+    about(&metrics.registry, run)?;
+    Ok((metrics, hot))
+}
+
+impl Metrics {
+    /// Brings everything up to date but what [`Hot`] counts.
+    pub(crate) fn update(
+        &self,
+        now: Timestamp,
+        layers: &Layers,
+        offered: u64,
+        in_flight: u64,
+        connections: u64,
+    ) {
+        raise(&self.started, offered);
+        self.in_flight.set(in_flight.cast_signed());
+        self.connections.set(connections.cast_signed());
+        self.max_attempts.set(layers.max_attempts() as f64);
+        for (index, (metrics, counters)) in self.layers.iter().zip(layers.counters()).enumerate() {
+            metrics.update(counters);
+            metrics.tokens.set(layers.tokens(now, index));
+        }
+    }
+
+    /// Everything as Prometheus reads it.
+    pub(crate) fn text(&self) -> String {
+        let mut text = Vec::new();
+        // Writing to memory does not fail, and what cannot be encoded is left out.
+        let _ = TextEncoder::new().encode(&self.registry.gather(), &mut text);
+        String::from_utf8(text).unwrap_or_default()
+    }
+}
+
+impl LayerMetrics {
+    fn update(&self, counters: &LayerCounters) {
+        raise(&self.first, counters.first);
+        raise(&self.retries, counters.retries);
+        raise(&self.succeeded, counters.succeeded);
+        for (metric, count) in self.failed.iter().zip(counters.failed) {
+            raise(metric, count);
+        }
+        for (metric, count) in self.suppressed.iter().zip(counters.stopped) {
+            raise(metric, count);
+        }
+    }
+}
+
+fn layer_metrics(
+    registry: &Registry,
+    layers: &Layers,
+    to_wall: &impl Fn(Duration) -> f64,
+) -> prometheus::Result<Vec<LayerMetrics>> {
+    let tries = counters(
+        registry,
+        "attempts_total",
+        "Tries that a retry layer sent; those of the innermost layer are attempts on the wire",
+        &["layer", "kind"],
+    )?;
+    let results = counters(
+        registry,
+        "attempts_finished_total",
+        "Tries of a retry layer that ended, by result",
+        &["layer", "outcome"],
+    )?;
+    let suppressed = counters(
+        registry,
+        "retries_suppressed_total",
+        "Failures after which a layer did not retry, by reason",
+        &["layer", "reason"],
+    )?;
+    let tokens =
+        gauges(registry, "retry_budget_tokens", "Retries that the budgets of a layer would allow")?;
+    let timeout = gauges(
+        registry,
+        "attempt_timeout_seconds",
+        "Time-out of a try of a layer, +Inf where off",
+    )?;
+    let layers = layers.configs().iter().map(|layer| {
+        let name = layer.name.as_str();
+        timeout.with_label_values(&[name]).set(layer.timeout.map_or(f64::INFINITY, to_wall));
+        LayerMetrics {
+            first: tries.with_label_values(&[name, "first"]),
+            retries: tries.with_label_values(&[name, "retry"]),
+            succeeded: results.with_label_values(&[name, "ok"]),
+            failed: FailureClass::ALL.map(|class| results.with_label_values(&[name, class.name()])),
+            suppressed: REASONS.map(|reason| suppressed.with_label_values(&[name, reason])),
+            tokens: tokens.with_label_values(&[name]),
+        }
+    });
+    Ok(layers.collect())
+}
+
+/// What is said about the run and the process.
+fn about(registry: &Registry, [scenario, seed, target]: [&str; 3]) -> prometheus::Result<()> {
+    let run = GaugeVec::new(
+        Opts::new("rig_run_info", "The run; always 1"),
+        &["scenario", "seed", "target"],
+    )?;
+    registry.register(Box::new(run.clone()))?;
+    run.with_label_values(&[scenario, seed, target]).set(1.0);
+    let build = GaugeVec::new(Opts::new("rig_build_info", "The program; always 1"), &["version"])?;
+    registry.register(Box::new(build.clone()))?;
+    build.with_label_values(&[env!("CARGO_PKG_VERSION")]).set(1.0);
+    registry.register(Box::new(ProcessCollector::for_self()))
+}
+
+fn outcome(end: RequestEnd) -> usize {
+    match end {
+        RequestEnd::Good => 0,
+        RequestEnd::Late => 1,
+        RequestEnd::Failed(class) => OUTCOME_OF_CLASS.get(class).copied().unwrap_or(4),
+        RequestEnd::Unsent => 5,
+    }
+}
+
+/// Counts a counter up to `total`; a total never falls.
+fn raise(counter: &IntCounter, total: u64) {
+    counter.inc_by(total.saturating_sub(counter.get()));
+}
+
+/// Bounds from `first` upwards, with one exactly at each time-out.
+fn seconds(first: f64, timeouts: &[f64]) -> Vec<f64> {
+    let mut bounds: Vec<f64> = (0..26).map(|power| first * 1.6_f64.powi(power)).collect();
+    bounds.extend(timeouts.iter().filter(|timeout| timeout.is_finite() && **timeout > 0.0));
+    bounds.sort_by(f64::total_cmp);
+    bounds.dedup();
+    bounds
+}
+
+/// Bounds between the numbers of attempts, up to the most that can be.
+fn attempts(most: u64) -> Vec<f64> {
+    let few = (1..=most.min(8)).map(|count| count as f64 + 0.5);
+    let many = (4..20).map(|power| 2_f64.powi(power) + 0.5);
+    few.chain(many.take_while(|bound| *bound < most as f64 * 2.0)).collect()
+}
+
+fn counter(registry: &Registry, name: &str, help: &str) -> prometheus::Result<IntCounter> {
+    let counter = IntCounter::new(format!("rig_client_{name}"), help)?;
+    registry.register(Box::new(counter.clone()))?;
+    Ok(counter)
+}
+
+fn counters(
+    registry: &Registry,
+    name: &str,
+    help: &str,
+    labels: &[&str],
+) -> prometheus::Result<IntCounterVec> {
+    let counters = IntCounterVec::new(Opts::new(format!("rig_client_{name}"), help), labels)?;
+    registry.register(Box::new(counters.clone()))?;
+    Ok(counters)
+}
+
+fn gauge(registry: &Registry, name: &str, help: &str) -> prometheus::Result<IntGauge> {
+    let gauge = IntGauge::new(format!("rig_client_{name}"), help)?;
+    registry.register(Box::new(gauge.clone()))?;
+    Ok(gauge)
+}
+
+fn gauges(registry: &Registry, name: &str, help: &str) -> prometheus::Result<GaugeVec> {
+    let gauges = GaugeVec::new(Opts::new(format!("rig_client_{name}"), help), &["layer"])?;
+    registry.register(Box::new(gauges.clone()))?;
+    Ok(gauges)
+}
+
+fn histogram(
+    registry: &Registry,
+    name: &str,
+    help: &str,
+    bounds: Vec<f64>,
+) -> prometheus::Result<Histogram> {
+    let opts = HistogramOpts::new(format!("rig_client_{name}"), help).buckets(bounds);
+    let histogram = Histogram::with_opts(opts)?;
+    registry.register(Box::new(histogram.clone()))?;
+    Ok(histogram)
+}
+
+const REQUESTS_HELP: &str = "Requests that ended, by the outcome that the user saw; good is \
+    goodput, given_up found no connection because of the generator's own caps";
+const OUTCOMES: [&str; 6] = ["good", "late", "timeout", "shed", "error", "given_up"];
+/// By [`FailureClass`].
+const OUTCOME_OF_CLASS: [usize; FailureClass::ALL.len()] = [2, 4, 3, 3, 4];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bound_stands_exactly_at_each_timeout_and_bounds_rise() {
+        let bounds = seconds(1e-4, &[0.5, 0.05, 0.5]);
+        assert!(bounds.contains(&0.5) && bounds.contains(&0.05));
+        assert!(bounds.windows(2).all(|pair| pair[0] < pair[1]));
+    }
+
+    #[test]
+    fn bounds_of_attempts_reach_the_most_that_can_be() {
+        assert_eq!(attempts(4), [1.5, 2.5, 3.5, 4.5]);
+        let bounds = attempts(64);
+        assert!(bounds.windows(2).all(|pair| pair[0] < pair[1]), "{bounds:?}");
+        assert!(bounds.last().is_some_and(|last| *last > 64.0), "{bounds:?}");
+        assert!(!attempts(u64::MAX).is_empty());
+    }
+}

@@ -1,0 +1,36 @@
+//! What this process uses.
+
+/// The most memory that was resident so far, in bytes; 0 where the system does not say.
+pub(crate) fn memory_peak() -> u64 {
+    std::fs::read_to_string("/proc/self/status").map_or(0, |status| kilobytes(&status, "VmHWM:"))
+}
+
+fn kilobytes(status: &str, key: &str) -> u64 {
+    let line = status.lines().find_map(|line| line.strip_prefix(key));
+    let number = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+    number.unwrap_or(0) * 1024
+}
+
+/// Allows this process as many connections as the system lets it.
+pub(crate) fn raise_file_limit() {
+    #[cfg(unix)]
+    {
+        use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+        let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+        if current != maximum {
+            // Where it is refused the old limit holds, and what it forbids is counted as unsent.
+            let _ = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_read_in_bytes() {
+        assert_eq!(kilobytes("Name:\tx\nVmHWM:\t    2 kB\n", "VmHWM:"), 2048);
+        assert_eq!(kilobytes("", "VmHWM:"), 0);
+    }
+}
