@@ -343,8 +343,11 @@ impl ControlClient {
         } else if error.is_timeout() {
             let after = if error.is_connect() { CONNECT_TIMEOUT } else { self.timeout };
             ClientError::TimedOut { url, after: after.min(self.timeout) }
-        } else if causes(error).any(|cause| cause.to_string().contains("parsing HTTP")) {
-            self.garbage(&"no HTTP")
+        } else if causes(error)
+            .filter_map(|cause| cause.downcast_ref::<hyper::Error>())
+            .any(hyper::Error::is_parse)
+        {
+            self.garbage(&"it does not speak HTTP/1.1")
         } else {
             unreachable(&self.base, error)
         }

@@ -60,7 +60,7 @@ impl Guard {
         let forbidden = |message: String| Err(ApiError::new(StatusCode::FORBIDDEN, message));
         if self.token.is_none() && !peer.0.ip().to_canonical().is_loopback() {
             return forbidden(format!(
-                "control is for loopback only; start this process with `{TOKEN_FLAG} FILE` to \
+                "control is for loopback only; start this process with `{TOKEN_FLAG} TOKEN` to \
                  take commands from elsewhere"
             ));
         }
@@ -105,7 +105,7 @@ impl Guard {
             Some(presented) if token.matches(presented) => Ok(()),
             Some(_) => Err(unauthorized("the bearer token is not the one of this process")),
             None => Err(unauthorized(
-                "a bearer token is needed, such as `Authorization: Bearer $GOODPUT_CONTROL_TOKEN`",
+                "a bearer token is needed, such as `Authorization: Bearer $GOODPUT_TOKEN`",
             )),
         }
     }

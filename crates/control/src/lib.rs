@@ -28,13 +28,13 @@ pub use guard::Guard;
 pub use lease::{LeaseKeeper, LeaseRefusal};
 pub use listener::{Listener, StartError};
 pub use load::{LoadControl, load_plane};
-pub use plane::{Command, Peer, Plane};
+pub use plane::{Command, Peer, Plane, metrics_response};
 pub use server::{ServerControl, server_plane};
 pub use token::{Token, TokenError};
 
-/// The flag that names the file with the bearer token, as messages give it.
-pub const TOKEN_FLAG: &str = "--control-token-file";
+/// The flag that gives the bearer token, as messages give it.
+pub const TOKEN_FLAG: &str = "--token";
 /// The environment variable that holds the bearer token, as messages give it.
-pub const TOKEN_VARIABLE: &str = "GOODPUT_CONTROL_TOKEN";
+pub const TOKEN_VARIABLE: &str = "GOODPUT_TOKEN";
 /// The flag that allows a further `Host`, as messages give it.
 pub const HOST_FLAG: &str = "--control-host";

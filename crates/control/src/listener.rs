@@ -33,7 +33,7 @@ pub struct Listener {
 pub enum StartError {
     /// It would listen beyond loopback without a token.
     #[error(
-        "control on {0} would be open to the network; give `{TOKEN_FLAG} FILE`, set \
+        "control on {0} would be open to the network; give `{TOKEN_FLAG} TOKEN`, set \
          {TOKEN_VARIABLE}, or bind a loopback address such as 127.0.0.1:9901"
     )]
     NeedsToken(SocketAddr),

@@ -221,8 +221,12 @@ fn limiter_patch(fields: Map<String, Value>) -> Result<LimiterPatch, ApiError> {
     typed("", fields, LIMITER_EXAMPLE)
 }
 
-/// A body as an object, apart from who asks and why.
-fn split(body: &[u8], example: &str) -> Result<(Map<String, Value>, Cause), ApiError> {
+/// Reads a body as an object, apart from who asks and why.
+///
+/// # Errors
+///
+/// Where it is no object, or `by` or `reason` is not text or too long.
+pub fn split(body: &[u8], example: &str) -> Result<(Map<String, Value>, Cause), ApiError> {
     let value: Value = serde_json::from_slice(body).map_err(|error| {
         ApiError::bad_request(format!("the body is not JSON: {error}; such as {example}"))
     })?;
@@ -234,7 +238,12 @@ fn split(body: &[u8], example: &str) -> Result<(Map<String, Value>, Cause), ApiE
     Ok((fields, Cause { by, reason }))
 }
 
-fn split_or_empty(body: &[u8], example: &str) -> Result<(Map<String, Value>, Cause), ApiError> {
+/// As [`split`], with an empty body for an object without fields.
+///
+/// # Errors
+///
+/// As [`split`].
+pub fn split_or_empty(body: &[u8], example: &str) -> Result<(Map<String, Value>, Cause), ApiError> {
     if body.is_empty() { Ok((Map::new(), Cause::default())) } else { split(body, example) }
 }
 
@@ -253,8 +262,12 @@ fn take_text(
     }
 }
 
-/// Reads `fields` as a `T`; the message of an error begins with the field at fault.
-fn typed<T: DeserializeOwned>(
+/// Reads `fields`, which stand at `path`, as a `T`.
+///
+/// # Errors
+///
+/// Where they are none; the message begins with the field at fault and ends with `example`.
+pub fn typed<T: DeserializeOwned>(
     path: &str,
     fields: Map<String, Value>,
     example: &str,
@@ -278,8 +291,13 @@ fn wrong(field: &str, problem: &str, example: &str) -> ApiError {
     ApiError::bad_request(format!("`{field}` {problem}; such as {example}"))
 }
 
-/// A name stands in paths, metrics and logs, so it has no control characters and is no dot segment.
-fn check_name(name: &str) -> Result<(), ApiError> {
+/// Checks the name of a fault. It stands in paths, metrics and logs, so it has no control characters
+/// and is no dot segment.
+///
+/// # Errors
+///
+/// Where it has, is one, or is not 1 to 100 characters long.
+pub fn check_name(name: &str) -> Result<(), ApiError> {
     let fits = (1..=100).contains(&name.chars().count());
     if fits && !name.chars().any(char::is_control) && name != "." && name != ".." {
         return Ok(());

@@ -99,7 +99,7 @@ pub(crate) fn json_of(value: &impl Serialize) -> Value {
 }
 
 /// Metrics as Prometheus reads them, with the audit log's own.
-pub(crate) fn metrics_response(mut text: String, audit: &Audit) -> Response {
+pub fn metrics_response(mut text: String, audit: &Audit) -> Response {
     text.push_str(&audit.metrics());
     ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text).into_response()
 }

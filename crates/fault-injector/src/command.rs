@@ -1,0 +1,110 @@
+use std::time::Duration;
+
+use goodput_control::api::{Cause, FaultRequest, FaultView, Removal, ServerState};
+use goodput_control::{ClientError, ControlClient, LeaseKeeper};
+use goodput_policy::fault::FaultKind;
+use goodput_policy::lever::{Lever, LeverTarget};
+
+/// Why a command did not do what it says.
+#[derive(Debug, thiserror::Error)]
+pub enum CommandError {
+    /// The control plane refused, or did not answer.
+    #[error(transparent)]
+    Client(#[from] ClientError),
+    /// The state read back still shows faults.
+    #[error("still in force, as read back: {}", .0.join(", "))]
+    StillInForce(Vec<String>),
+    /// A lease cannot be that long.
+    #[error("a fault that is left to its lease lasts from 100ms to 1h, such as `--for 20s`")]
+    LeaseRange,
+}
+
+impl CommandError {
+    /// Whether something may be in force that should not be.
+    pub const fn is_unconfirmed(&self) -> bool {
+        match self {
+            Self::StillInForce(_) => true,
+            Self::Client(error) => !matches!(
+                error,
+                ClientError::Status { .. } | ClientError::Refused(_) | ClientError::Address(_)
+            ),
+            Self::LeaseRange => false,
+        }
+    }
+}
+
+/// Puts a fault in force and leaves it to a lease of its whole length.
+///
+/// # Errors
+///
+/// Where `length` is not from 100 ms to 1 h, or the server refuses.
+pub async fn detach(
+    client: &ControlClient,
+    name: &str,
+    kind: FaultKind,
+    length: Duration,
+    cause: &Cause,
+) -> Result<FaultView, CommandError> {
+    if !(LeaseKeeper::SHORTEST..=LeaseKeeper::LONGEST).contains(&length) {
+        return Err(CommandError::LeaseRange);
+    }
+    let Cause { by, reason } = cause.clone();
+    let request = FaultRequest { name: name.to_owned(), fault: kind, lease: length, by, reason };
+    Ok(client.install(&request).await?)
+}
+
+/// The faults in force at a server.
+///
+/// # Errors
+///
+/// Where it does not answer.
+pub async fn list(client: &ControlClient) -> Result<Vec<FaultView>, CommandError> {
+    Ok(client.faults().await?)
+}
+
+/// Ends a fault and confirms it by the state read back.
+///
+/// # Errors
+///
+/// Where the server does not answer, or still shows the fault.
+pub async fn clear(
+    client: &ControlClient,
+    name: &str,
+    cause: &Cause,
+) -> Result<Removal, CommandError> {
+    let removal = client.remove(name, cause).await?;
+    if removal.state.faults.iter().any(|fault| fault.name == name) {
+        return Err(CommandError::StillInForce(vec![name.to_owned()]));
+    }
+    Ok(removal)
+}
+
+/// Ends every fault at a server, puts back what levers changed, and confirms it by the state read
+/// back.
+///
+/// # Errors
+///
+/// Where the server does not answer, or still shows faults.
+pub async fn reset(client: &ControlClient, cause: &Cause) -> Result<ServerState, CommandError> {
+    let state = client.reset_server(cause).await?;
+    if state.faults.is_empty() {
+        return Ok(state);
+    }
+    Err(CommandError::StillInForce(state.faults.into_iter().map(|fault| fault.name).collect()))
+}
+
+/// Pulls a lever, given in wall time, at the control plane that it acts on, and says what it did.
+///
+/// # Errors
+///
+/// Where the process refuses or does not answer.
+pub async fn pull(
+    client: &ControlClient,
+    lever: &Lever,
+    cause: &Cause,
+) -> Result<String, CommandError> {
+    Ok(match lever.target() {
+        LeverTarget::Server => client.pull_at_server(lever, cause).await?.did,
+        LeverTarget::LoadGenerator => client.pull_at_load(lever, cause).await?.did,
+    })
+}
