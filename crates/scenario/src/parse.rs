@@ -40,11 +40,12 @@ impl Plan {
     /// Where the text is no scenario that can be run, with every problem that was found.
     pub fn parse(file_name: &str, text: &str) -> Result<Self, ScenarioError> {
         let mut findings = Findings::default();
-        let plan = if text.len() > Self::LONGEST {
-            findings.add(syntax::too_long(text.len(), Self::LONGEST));
-            None
-        } else {
-            read(text, &mut findings)
+        let plan = match syntax::too_long(text) {
+            Some(finding) => {
+                findings.add(finding);
+                None
+            }
+            None => read(text, &mut findings),
         };
         match plan {
             Some(plan) if findings.is_empty() => Ok(plan),

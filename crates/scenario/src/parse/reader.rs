@@ -36,14 +36,20 @@ impl Findings {
         if self.said.contains(&place) {
             return;
         }
-        if self.found.len() >= MOST_KEPT {
-            self.left_out += 1;
+        if self.count_only() {
             return;
         }
         if finding.arm.is_none() {
             self.said.insert(place);
         }
         self.found.push(finding);
+    }
+
+    /// Counts one more problem where so many are kept that its words would be lost; says whether it did.
+    fn count_only(&mut self) -> bool {
+        let full = self.found.len() >= MOST_KEPT;
+        self.left_out += usize::from(full);
+        full
     }
 
     pub(super) const fn is_empty(&self) -> bool {
@@ -70,6 +76,9 @@ impl<'t, 'i> Reader<'t, 'i> {
 
     /// Notes that something is wrong with the key at `path`.
     pub(crate) fn problem(&mut self, path: &Path, message: impl Into<String>) {
+        if self.findings.count_only() {
+            return;
+        }
         let example = reference::example(&path.to_string());
         self.problem_with(path, message, example);
     }
@@ -208,6 +217,9 @@ impl<'t, 'i> Reader<'t, 'i> {
     }
 
     fn unknown_key(&mut self, path: &Path, name: &str, known: &[&str]) {
+        if self.findings.count_only() {
+            return;
+        }
         let example = near::near(name, known).first().map_or_else(
             || reference::example(&path.to_string()),
             |meant| reference::example(&path.sibling(meant).to_string()),
@@ -244,4 +256,4 @@ fn explain(message: &str) -> String {
 }
 
 const MOST_IN_A_LIST: usize = 1000;
-const MOST_KEPT: usize = 1000;
+const MOST_KEPT: usize = 200;

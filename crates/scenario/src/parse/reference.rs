@@ -5,7 +5,9 @@
 
 /// A valid line for the key at `path`, or for the nearest section around it.
 pub(super) fn example(path: &str) -> String {
-    let mut path = path;
+    // No key of the reference has more parts; what a file holds can have thousands.
+    let deepest = path.match_indices('.').nth(DEEPEST).map_or(path.len(), |(at, _)| at);
+    let mut path = &path[..deepest];
     loop {
         if let Some(row) = rows().find(|row| row.key == path) {
             return row.example.to_owned();
@@ -41,3 +43,5 @@ const REFERENCE: &str =
     include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/scenario.md"));
 /// The key whose example stands in where there is none nearer.
 const FIRST: &str = "name";
+/// How many dots a key of the reference has at most.
+const DEEPEST: usize = 3;

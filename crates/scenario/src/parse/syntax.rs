@@ -1,5 +1,6 @@
 use super::reader::Finding;
 use super::reference;
+use crate::model::Plan;
 
 /// What the TOML parser could not read: the first error of each line, since the others follow from it.
 pub(super) fn findings(text: &str, errors: &[toml::de::Error]) -> Vec<Finding> {
@@ -25,15 +26,15 @@ fn finding(text: &str, error: &toml::de::Error, offset: usize) -> Finding {
     Finding { offset, key, message, arm: None, example }
 }
 
-/// A text that is longer than a scenario can be.
-pub(super) fn too_long(length: usize, longest: usize) -> Finding {
-    Finding {
+/// What is wrong with a text that is longer than a scenario can be.
+pub(super) fn too_long(text: &str) -> Option<Finding> {
+    (text.len() > Plan::LONGEST).then(|| Finding {
         offset: 0,
         key: "file".into(),
-        message: format!("has {length} bytes, and a scenario at most {longest}"),
+        message: format!("has {} bytes, and a scenario at most {}", text.len(), Plan::LONGEST),
         arm: None,
         example: reference::example("name"),
-    }
+    })
 }
 
 /// The line and the column of a place in the text, both from 1; columns count characters.
