@@ -1,5 +1,5 @@
 use goodput_clock::Seed;
-use goodput_runlog::{Figures, RunLog};
+use goodput_runlog::{Ending, EventKind, Figures, RunLog};
 use goodput_scenario::Arm;
 use goodput_verdict::{Exit, Judgement, Verdict, holds, judge};
 use schemars::JsonSchema;
@@ -92,7 +92,7 @@ pub fn compare<E>(
 /// Compares arms that have been run, side by side for instance.
 pub fn compare_finished(arms: &[FinishedArm<'_>]) -> Comparison {
     let rows: Vec<Row> = arms.iter().map(row).collect();
-    let void = void_reasons(arms);
+    let void = void_reasons(arms, &rows);
     let own = rows.iter().map(|row| row.exit);
     let exit = Exit::worst(own.chain((!void.is_empty()).then_some(Exit::Inconclusive)));
     let first = arms.first();
@@ -139,7 +139,61 @@ fn row(finished: &FinishedArm<'_>) -> Row {
     }
 }
 
-/// Why these arms cannot be compared.
-fn void_reasons(_arms: &[FinishedArm<'_>]) -> Vec<String> {
-    Vec::new()
+/// Why these arms cannot be compared: a control that did not fail, or arms that did not see the same
+/// arrivals although they ask for the same load.
+fn void_reasons(arms: &[FinishedArm<'_>], rows: &[Row]) -> Vec<String> {
+    let Some(first) = arms.first() else { return vec!["there are no arms".to_owned()] };
+    let spared = rows.iter().filter(|row| row.control && row.exit == Exit::Inconclusive);
+    let mut reasons: Vec<String> = spared
+        .map(|row| format!("the control `{}` did not fail: {}", row.arm, row.verdict))
+        .collect();
+    for other in &arms[1..] {
+        let name = &other.arm.name;
+        if other.log.meta.seed != first.log.meta.seed {
+            reasons.push(format!("the arm `{name}` ran with another seed"));
+        } else if same_load(first, other) {
+            reasons.extend(other_arrivals(first.log, other.log).map(|text| {
+                format!("the arm `{name}` did not see the arrivals of `{}`: {text}", first.arm.name)
+            }));
+        }
+    }
+    reasons
 }
+
+/// Whether both arms ask for the same arrivals over the same time, and ran to their end.
+fn same_load(one: &FinishedArm<'_>, other: &FinishedArm<'_>) -> bool {
+    // A rate lever is pulled at a moment of its own in each run, even from the timeline.
+    let pulled = |arm: &FinishedArm<'_>| {
+        arm.log.events.iter().any(
+            |event| matches!(&event.kind, EventKind::LeverPulled { lever, .. } if lever == "rate"),
+        )
+    };
+    let whole = |arm: &FinishedArm<'_>| arm.log.ending == Ending::Completed;
+    let (a, b) = (&one.arm.scenario, &other.arm.scenario);
+    a.load == b.load
+        && a.duration == b.duration
+        && !pulled(one)
+        && !pulled(other)
+        && whole(one)
+        && whole(other)
+}
+
+/// How the arrivals of two runs differ, where they do: the schedules' counts must be equal, the
+/// offered requests of each second within [`ARRIVALS_OFF`] in sum, since a late generator may issue
+/// some in a later second.
+fn other_arrivals(one: &RunLog, other: &RunLog) -> Option<String> {
+    let (a, b) = (one.integrity.scheduled, other.integrity.scheduled);
+    if a != b {
+        return Some(format!("{b} requests were scheduled instead of {a}"));
+    }
+    let pairs = one.windows.iter().zip(&other.windows);
+    let off: u64 = pairs.map(|(x, y)| x.client.offered.abs_diff(y.client.offered)).sum();
+    (off as f64 > ARRIVALS_OFF * a as f64)
+        .then(|| format!("{off} of {a} requests were offered in other seconds"))
+}
+
+/// The share of requests that may be offered in another second than in another arm.
+const ARRIVALS_OFF: f64 = 0.01;
+
+#[cfg(test)]
+mod tests;

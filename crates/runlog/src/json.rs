@@ -150,3 +150,84 @@ impl RunLog {
 fn at_most(what: &'static str, found: usize, limit: usize) -> Result<(), RunLogError> {
     if found > limit { Err(RunLogError::TooMany { what, found, limit }) } else { Ok(()) }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use goodput_clock::{Seed, Timestamp};
+
+    use super::*;
+    use crate::model::{
+        ClientWindow, Ending, EngineKind, Event, EventKind, Integrity, Meta, TierWindow, Totals,
+        Window,
+    };
+
+    fn log() -> RunLog {
+        let client = ClientWindow {
+            offered: 80,
+            failed: BTreeMap::from([("timeout".to_owned(), 3)]),
+            ..ClientWindow::default()
+        };
+        let tier = TierWindow { capacity: Some(100.0), ..TierWindow::default() };
+        let (name, tier_name) = ("cut".to_owned(), "order-status".to_owned());
+        let ended = EventKind::FaultEnded { name, tier: tier_name };
+        RunLog {
+            schema: RunLog::SCHEMA,
+            meta: Meta {
+                scenario: "database-failover".to_owned(),
+                arm: Some("naive".to_owned()),
+                engine: EngineKind::Rig,
+                seed: Seed(u64::MAX),
+                speed: 10.0,
+                started: "2026-11-30T08:00:00Z".to_owned(),
+                command: "goodput run".to_owned(),
+                version: "0.1.0".to_owned(),
+                parameters: serde_json::json!({ "load": { "rate": 80 } }),
+            },
+            windows: vec![Window { second: 0, client, tiers: vec![tier] }],
+            events: vec![Event { at: Timestamp::from_nanos(u64::MAX - 1), kind: ended }],
+            totals: Totals { latency: vec![(0.1, 7)], ..Totals::default() },
+            integrity: Integrity::default(),
+            ending: Ending::Completed,
+        }
+    }
+
+    #[test]
+    fn a_log_that_was_written_reads_as_it_was() {
+        let text = log().to_json().unwrap();
+        assert_eq!(RunLog::from_json(&text).unwrap(), log());
+    }
+
+    #[test]
+    fn another_schema_is_refused_before_its_shape_is_read() {
+        let error = RunLog::from_json("{\"schema\": 99, \"rows\": []}").unwrap_err();
+        assert!(matches!(error, RunLogError::Schema { found: 99, expected: 1 }), "{error}");
+    }
+
+    #[test]
+    fn what_is_no_run_log_is_refused_with_an_example() {
+        for text in ["", "[]", "{}", "{\"schema\": 1}", "\u{0}", "{\"schema\": -1}"] {
+            let error = RunLog::from_json(text).unwrap_err();
+            assert!(matches!(error, RunLogError::Malformed(_)), "{text}: {error}");
+            assert!(error.to_string().contains("{\"schema\": 1}"), "{error}");
+        }
+    }
+
+    #[test]
+    fn figures_that_no_run_can_have_are_refused() {
+        let refused = |change: fn(&mut RunLog)| {
+            let mut log = log();
+            change(&mut log);
+            log.to_json().unwrap_err().to_string()
+        };
+        let text = refused(|log| log.windows[0].tiers[0].busy_wasted = f64::NAN);
+        assert!(text.contains("a figure of a tier is NaN"), "{text}");
+        let text = refused(|log| log.windows.push(log.windows[0].clone()));
+        assert!(text.contains("the window of second 0 does not come after"), "{text}");
+        let text = refused(|log| log.totals.latency.push((f64::INFINITY, 1)));
+        assert!(text.contains("a bound in the buckets of the latency"), "{text}");
+        let text = refused(|log| log.windows[0].tiers = vec![TierWindow::default(); 65]);
+        assert!(text.contains("65 tiers in a window, more than the 64"), "{text}");
+    }
+}

@@ -10,8 +10,10 @@ mod histogram;
 mod json;
 mod model;
 mod observe;
+mod phase;
 mod server_clock;
 mod tier_sampler;
+mod timeline;
 
 pub use client_recorder::{ClientRecorder, RequestEnd, RequestEnded};
 pub use figures::Figures;
@@ -22,5 +24,7 @@ pub use model::{
     TierWindow, Totals, Window,
 };
 pub use observe::{Cancel, Observer};
+pub use phase::Phase;
 pub use server_clock::ServerClock;
 pub use tier_sampler::{Restarted, TierSample, TierSampler};
+pub use timeline::timeline_csv;

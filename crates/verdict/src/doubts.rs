@@ -66,8 +66,9 @@ fn samples(case: &Case<'_>, doubts: &mut Vec<Doubt>) {
         raise(doubts, DoubtKind::MissingWindows, text);
     }
     let all = series.slice(0, series.seconds);
-    let blind = all.iter().filter(|window| window.tiers.is_empty()).count();
-    if blind > 0 && blind < all.len() {
+    let tiers_most = all.iter().map(|window| window.tiers.len()).max().unwrap_or_default();
+    let blind = all.iter().filter(|window| window.tiers.len() < tiers_most).count();
+    if blind > 0 {
         let text = format!("a server was not seen in {blind} of {} windows", all.len());
         raise(doubts, DoubtKind::MissingWindows, text);
     }
@@ -193,15 +194,11 @@ fn bite(case: &Case<'_>, doubts: &mut Vec<Doubt>) {
 /// Whether a tier showed less capacity or fewer slots than before.
 fn gauges_fell(before: &[Window], during: &[Window]) -> bool {
     let lowest = |tier: &TierWindow| (tier.capacity.unwrap_or(f64::INFINITY), tier.slots);
-    let mut fell = false;
-    for (index, calm) in before.last().iter().flat_map(|window| window.tiers.iter().enumerate()) {
+    before.last().iter().flat_map(|window| &window.tiers).any(|calm| {
         let (capacity, slots) = lowest(calm);
-        let here = during.iter().filter_map(|window| window.tiers.get(index)).map(lowest);
-        for (now, slots_now) in here {
-            fell |= now < capacity * 0.99 || slots_now < slots;
-        }
-    }
-    fell
+        let mut here = tiers(during).filter(|tier| tier.name == calm.name).map(lowest);
+        here.any(|(now, slots_now)| now < capacity * 0.99 || slots_now < slots)
+    })
 }
 
 /// Whether goodput or throughput fell by more than a tenth and three deviations of Poisson noise.

@@ -84,3 +84,74 @@ pub fn holds(judgement: &Judgement, expect: &Expectations) -> bool {
 const fn failed(verdict: Verdict) -> bool {
     matches!(verdict, Verdict::Metastable | Verdict::SlowRecovery)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use goodput_clock::Ratio;
+    use goodput_scenario::ExpectedVerdict;
+
+    use super::*;
+    use crate::model::{PhaseFigures, Rule};
+
+    fn judgement(verdict: Verdict, time_to_recover: Option<f64>) -> Judgement {
+        Judgement {
+            verdict,
+            summary: String::new(),
+            rule: Rule::default(),
+            trigger: None,
+            baseline: None,
+            time_to_recover,
+            relapsed: None,
+            goodput_lost: 0.0,
+            doubts: vec![],
+            evidence: vec![],
+            phases: PhaseFigures::default(),
+        }
+    }
+
+    fn expect(verdict: ExpectedVerdict) -> Expectations {
+        Expectations {
+            verdict,
+            goodput_ratio: Ratio::ONE,
+            hold: Duration::from_secs(10),
+            within: Duration::from_secs(60),
+        }
+    }
+
+    #[test]
+    fn an_expected_recovery_also_holds_its_time() {
+        let expected = expect(ExpectedVerdict::Recovered);
+        assert!(holds(&judgement(Verdict::Recovered, Some(60.0)), &expected));
+        assert!(!holds(&judgement(Verdict::Recovered, Some(61.0)), &expected));
+        assert!(!holds(&judgement(Verdict::Metastable, None), &expected));
+        let metastable = expect(ExpectedVerdict::Metastable);
+        assert!(holds(&judgement(Verdict::Metastable, None), &metastable));
+        assert!(!holds(&judgement(Verdict::Inconclusive, None), &metastable));
+    }
+
+    #[test]
+    fn a_control_must_fail_whatever_was_expected_of_it() {
+        let of = |verdict, expected, control| {
+            Exit::of(&judgement(verdict, Some(1.0)), &expect(expected), control).code()
+        };
+        assert_eq!(of(Verdict::Metastable, ExpectedVerdict::Metastable, true), 0);
+        assert_eq!(of(Verdict::SlowRecovery, ExpectedVerdict::Metastable, true), 1);
+        assert_eq!(of(Verdict::Recovered, ExpectedVerdict::Metastable, true), 3);
+        assert_eq!(of(Verdict::Recovered, ExpectedVerdict::Recovered, true), 3);
+        assert_eq!(of(Verdict::Recovered, ExpectedVerdict::Metastable, false), 1);
+        assert_eq!(of(Verdict::Inconclusive, ExpectedVerdict::Metastable, false), 3);
+    }
+
+    #[test]
+    fn the_first_of_5_4_2_3_1_counts() {
+        use Exit::{CleanUpUnconfirmed, Held, Inconclusive, Interrupted, NotHeld, Usage};
+        let order = [CleanUpUnconfirmed, Interrupted, Usage, Inconclusive, NotHeld, Held];
+        for (index, exit) in order.into_iter().enumerate() {
+            assert_eq!(Exit::worst(order[index..].iter().rev().copied()), exit);
+        }
+        assert_eq!(Exit::worst([]), Held);
+        assert_eq!(order.map(Exit::code), [5, 4, 2, 3, 1, 0]);
+    }
+}
