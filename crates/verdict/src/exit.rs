@@ -116,7 +116,7 @@ mod tests {
             verdict,
             goodput_ratio: Ratio::ONE,
             hold: Duration::from_secs(10),
-            within: Duration::from_secs(60),
+            within: Duration::from_mins(1),
         }
     }
 

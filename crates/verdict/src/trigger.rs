@@ -1,6 +1,6 @@
 use goodput_clock::Timestamp;
 use goodput_runlog::{EventKind, RunLog};
-use goodput_scenario::Scenario;
+use goodput_scenario::{RateChange, Scenario};
 
 use crate::model::Span;
 
@@ -58,7 +58,7 @@ fn spikes(scenario: &Scenario) -> impl Iterator<Item = Span> {
     let levers = levers.filter_map(|lever| lever.rate().map(|rate| (lever.at, rate, lever.at)));
     let mut moves: Vec<_> = changes.chain(levers).collect();
     moves.sort_by_key(|(at, ..)| *at);
-    let named = scenario.load.changes.iter().filter_map(|change| change.spike());
+    let named = scenario.load.changes.iter().filter_map(RateChange::spike);
     let span =
         |from: Timestamp, to: Timestamp| Span { from: from.as_secs_f64(), to: to.as_secs_f64() };
     let mut spikes: Vec<Span> = named.map(|(from, to)| span(from, to)).collect();

@@ -173,8 +173,8 @@ fn a_growing_or_noisy_queue_does_not_make_a_slow_recovery() {
     let growing = judge(&log(|second| degraded(second, 0, second * 220)), &faulted());
     assert_eq!(growing.verdict, Verdict::Metastable);
     let mut random = Seed(2).stream("noisy queue");
-    let noise: Vec<u64> = (0..240).map(|_| 560 + random.below(80)).collect();
-    let noisy = judge(&log(|second| degraded(second, 0, noise[second as usize])), &faulted());
+    let queues: Vec<u64> = (0..240).map(|_| 560 + random.below(80)).collect();
+    let noisy = judge(&log(|second| degraded(second, 0, queues[second as usize])), &faulted());
     assert_eq!(noisy.verdict, Verdict::Metastable);
 }
 
