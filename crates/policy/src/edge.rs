@@ -49,3 +49,48 @@ impl Edge {
         Ratio::new(self.share.get() + (1.0 - self.share.get()) * climbed).unwrap_or(Ratio::ONE)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use goodput_clock::Seed;
+
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    /// The share of 20,000 attempts at one moment that is admitted.
+    fn admitted(edge: &mut Edge, seconds: u64) -> f64 {
+        let now = Timestamp::from_secs(seconds);
+        (0..20_000).filter(|_| edge.on_arrival(now)).count() as f64 / 20_000.0
+    }
+
+    #[test]
+    fn the_share_holds_then_climbs_in_a_straight_line_to_all_traffic() {
+        let mut edge = Edge::new(Seed(1).stream("edge"));
+        assert!((admitted(&mut edge, 0) - 1.0).abs() < 1e-9);
+        let share = Ratio::new(0.2).unwrap();
+        edge.admit(Timestamp::from_secs(10), share, Some(20 * SECOND), 10 * SECOND);
+        for (seconds, expected) in
+            [(10, 0.2), (29, 0.2), (30, 0.2), (35, 0.6), (40, 1.0), (99, 1.0)]
+        {
+            assert!((admitted(&mut edge, seconds) - expected).abs() < 0.015, "{seconds} s");
+        }
+    }
+
+    #[test]
+    fn without_an_end_the_share_holds_until_the_lever_is_pulled_again() {
+        let mut edge = Edge::new(Seed(1).stream("edge"));
+        edge.admit(Timestamp::ZERO, Ratio::ZERO, None, Duration::ZERO);
+        assert!(admitted(&mut edge, 100_000).abs() < 1e-9);
+        edge.admit(Timestamp::from_secs(100_000), Ratio::ONE, None, Duration::ZERO);
+        assert!((admitted(&mut edge, 100_000) - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn without_a_ramp_all_traffic_is_back_at_the_end_of_the_hold() {
+        let mut edge = Edge::new(Seed(1).stream("edge"));
+        edge.admit(Timestamp::ZERO, Ratio::ZERO, Some(SECOND), Duration::ZERO);
+        assert_eq!(edge.share(Timestamp::from_nanos(999_999_999)), Ratio::ZERO);
+        assert_eq!(edge.share(Timestamp::from_secs(1)), Ratio::ONE);
+    }
+}

@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use goodput_clock::{Ratio, Timestamp};
-use serde::{Deserialize, Serialize};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::invalid::{InvalidConfig, no_keys};
 
@@ -29,6 +30,7 @@ pub enum FaultKind {
     /// Cuts capacity to a share of itself.
     Capacity {
         /// What is left, from 0.00001 to 1. Nothing left is a [`FaultKind::Stall`].
+        #[serde(deserialize_with = "what_is_left")]
         to: Ratio,
         /// How the loss shows. Default slow.
         #[serde(default)]
@@ -168,5 +170,76 @@ impl FaultTable {
             }
             sum
         })
+    }
+}
+
+/// Reads what a capacity fault leaves, checked.
+fn what_is_left<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Ratio, D::Error> {
+    let to = Ratio::deserialize(deserializer)?;
+    FaultKind::capacity(to, CapacityMode::default()).map_err(D::Error::custom)?;
+    Ok(to)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LEASE: Duration = Duration::from_secs(10);
+
+    fn cut(to: f64, mode: CapacityMode) -> FaultKind {
+        FaultKind::capacity(Ratio::new(to).unwrap(), mode).unwrap()
+    }
+
+    #[test]
+    fn a_fault_ends_with_its_lease_unless_that_is_renewed() {
+        let mut table = FaultTable::default();
+        let at = Timestamp::from_secs;
+        table.install(at(0), "a", FaultKind::Stall, LEASE).unwrap();
+        assert!(table.renew(at(9), "a", LEASE));
+        assert_eq!(table.next_wakeup(), Some(at(19)));
+        assert!(table.expire(at(18)).is_empty());
+        assert!(!table.renew(at(19), "a", LEASE), "the lease has run out at its end");
+        assert_eq!(table.expire(at(19)).len(), 1);
+        assert_eq!((table.effect(), table.next_wakeup()), (Effect::NONE, None));
+    }
+
+    #[test]
+    fn a_second_fault_of_one_name_conflicts_while_the_first_is_in_force() {
+        let mut table = FaultTable::default();
+        let at = Timestamp::from_secs;
+        table.install(at(0), "a", FaultKind::Stall, LEASE).unwrap();
+        let conflict = table.install(at(9), "a", FaultKind::Stall, LEASE);
+        assert_eq!(conflict, Err(FaultConflict("a".to_owned())));
+        table.install(at(10), "a", FaultKind::Stall, LEASE).unwrap();
+        assert!(table.remove("a").is_some() && table.remove("a").is_none());
+    }
+
+    #[test]
+    fn cuts_multiply_and_one_stall_stalls() {
+        let mut table = FaultTable::default();
+        let faults = [
+            ("a", cut(0.5, CapacityMode::Slow)),
+            ("b", cut(0.5, CapacityMode::Slow)),
+            ("c", cut(0.4, CapacityMode::Slots)),
+        ];
+        for (name, kind) in faults {
+            table.install(Timestamp::ZERO, name, kind, LEASE).unwrap();
+        }
+        assert_eq!(table.effect(), Effect { speed: 0.25, slots: 0.4, stalled: false });
+        table.install(Timestamp::ZERO, "d", FaultKind::Stall, LEASE).unwrap();
+        assert!(table.effect().stalled);
+    }
+
+    #[test]
+    fn a_cut_to_nothing_is_refused_when_it_is_read() {
+        let read = |to: &str| {
+            serde_json::from_str::<FaultKind>(&format!(r#"{{"kind":"capacity","to":{to}}}"#))
+        };
+        assert_eq!(read("0.4").unwrap(), cut(0.4, CapacityMode::Slow));
+        assert_eq!(read("\"40%\"").unwrap(), cut(0.4, CapacityMode::Slow));
+        for to in ["0", "0.0", "-0.4", "1.1", "\"0%\""] {
+            assert!(read(to).is_err(), "{to}");
+        }
+        assert!(read("0").unwrap_err().to_string().contains("stall"));
     }
 }

@@ -64,3 +64,26 @@ impl<C> IdlePool<C> {
         count
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_order_takes_the_connection_that_it_promises() {
+        for (order, expected) in [
+            (PoolOrder::Lifo, [3, 2, 1]),
+            (PoolOrder::Fifo, [1, 2, 3]),
+            (PoolOrder::LeastLoaded, [1, 2, 3]),
+        ] {
+            let mut pool = IdlePool::new(order);
+            (1..=3).for_each(|connection| pool.put(connection));
+            assert_eq!(pool.len(), 3);
+            assert_eq!([(); 3].map(|()| pool.take().unwrap()), expected, "{order:?}");
+            assert!(pool.is_empty() && pool.take().is_none());
+        }
+        let mut pool = IdlePool::new(PoolOrder::Lifo);
+        pool.put('a');
+        assert_eq!((pool.clear(), pool.clear()), (1, 0));
+    }
+}

@@ -132,6 +132,10 @@ pub struct Call {
 impl Call {
     /// Begins a request of client instance `client` with a deadline over all its attempts
     /// ([`Timestamp::MAX`] for none).
+    ///
+    /// # Panics
+    ///
+    /// Where `layers` has no client of that number, counted from 0.
     pub fn begin(
         now: Timestamp,
         client: u32,
@@ -169,7 +173,7 @@ impl Call {
             AttemptResult::Success | AttemptResult::Failure(_) => {
                 let now = now.max(self.until);
                 let layer = self.timed_out(now).unwrap_or(self.innermost());
-                self.cut_off(layer, self.frames.len(), layers);
+                cut_off(layer, self.frames.len(), layers);
                 self.fail(now, layer, FailureClass::Timeout, layers)
             }
         }
@@ -185,16 +189,12 @@ impl Call {
         }
         self.wakeup = None;
         // The waiting layer and those inside it have no running try.
-        match self.timed_out(now).filter(|outer| *outer < layer) {
-            Some(outer) => {
-                self.cut_off(outer, layer, layers);
-                self.fail(now, outer, FailureClass::Timeout, layers)
-            }
-            None => {
-                self.advance(layer);
-                self.send(now, layer, layers)
-            }
+        if let Some(outer) = self.timed_out(now).filter(|outer| *outer < layer) {
+            cut_off(outer, layer, layers);
+            return self.fail(now, outer, FailureClass::Timeout, layers);
         }
+        self.advance(layer);
+        self.send(now, layer, layers)
     }
 
     /// How many attempts have been sent.
@@ -209,13 +209,6 @@ impl Call {
     /// The outermost layer whose running try has timed out by `now`.
     fn timed_out(&self, now: Timestamp) -> Option<usize> {
         self.frames.iter().position(|frame| frame.until <= now)
-    }
-
-    /// Counts the tries of the layers inside `outer`, up to `end`, that its time-out ends.
-    fn cut_off(&self, outer: usize, end: usize, layers: &mut Layers) {
-        for counters in &mut layers.counters[outer + 1..end] {
-            counters.cut += 1;
-        }
     }
 
     /// Sends the next attempt: a new try of `layer` and a first try of every layer inside it.
@@ -306,6 +299,13 @@ impl Call {
     fn advance(&mut self, layer: usize) {
         self.frames[layer].tries += 1;
         self.frames[layer + 1..].fill(Frame::FRESH);
+    }
+}
+
+/// Counts the running tries of the layers inside `outer`, up to `end`, that its time-out ends.
+fn cut_off(outer: usize, end: usize, layers: &mut Layers) {
+    for counters in &mut layers.counters[outer + 1..end] {
+        counters.cut += 1;
     }
 }
 

@@ -42,7 +42,7 @@ fn served(limiter: &mut Limiter<u32>) -> Vec<(u32, u128, u128)> {
             Completion::Served { payload, started, ended, .. } => {
                 (payload, started.elapsed().as_millis(), ended.elapsed().as_millis())
             }
-            other => panic!("{other:?}"),
+            Completion::Refused { .. } | Completion::Cancelled { .. } => panic!("{completion:?}"),
         })
         .collect()
 }

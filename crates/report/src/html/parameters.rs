@@ -116,7 +116,8 @@ mod tests {
 
     #[test]
     fn arms_differ_where_a_value_or_a_key_does() {
-        let sets = [json!({"a": 1, "b": 1, "name": "x"}), json!({"a": 2, "b": 1, "name": "y", "c": 3})];
+        let sets =
+            [json!({"a": 1, "b": 1, "name": "x"}), json!({"a": 2, "b": 1, "name": "y", "c": 3})];
         assert_eq!(differing(&sets.map(|set| flatten(&set)), &["name"]), ["a", "c"]);
     }
 }
