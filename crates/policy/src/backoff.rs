@@ -38,7 +38,7 @@ pub struct Backoff {
     /// The first delay; 0 retries at once.
     #[serde(with = "text::duration")]
     pub base: Duration,
-    /// By how much each delay is longer than the last, from 1 to 100. Default 2.
+    /// By how much each delay is longer than the last, from 1 to 1,000. Default 2.
     #[serde(default = "default_factor")]
     pub factor: f64,
     /// The longest delay. Default 20 s, as in the AWS SDKs.
@@ -71,7 +71,7 @@ impl Backoff {
     ///
     /// # Errors
     ///
-    /// Where the base or the cap is longer than a day, or the factor outside 1 to 100.
+    /// Where the base or the cap is longer than a day, or the factor outside 1 to 1,000.
     pub fn validate(&self) -> Result<(), InvalidConfig> {
         let longest = Duration::from_hours(24);
         if self.base > longest {
@@ -82,8 +82,8 @@ impl Backoff {
             let problem = "must be at most 24h, such as \"20s\"";
             return Err(InvalidConfig { key: "backoff.cap", problem });
         }
-        if !(1.0..=100.0).contains(&self.factor) {
-            let problem = "must be from 1 to 100, such as 2";
+        if !(1.0..=1000.0).contains(&self.factor) {
+            let problem = "must be from 1 to 1000, such as 2";
             return Err(InvalidConfig { key: "backoff.factor", problem });
         }
         Ok(())
@@ -174,7 +174,7 @@ mod tests {
 
         #[test]
         fn no_valid_backoff_exceeds_its_cap(
-            base in 0_u64..86_400_000, cap in 0_u64..86_400_000, factor in 1.0_f64..100.0,
+            base in 0_u64..86_400_000, cap in 0_u64..86_400_000, factor in 1.0_f64..1000.0,
             retry: u32, previous in proptest::option::of(0_u64..86_400_000), kind in 0_usize..4,
         ) {
             let kinds = [Jitter::None, Jitter::Full, Jitter::Equal, Jitter::Decorrelated];
