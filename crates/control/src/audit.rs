@@ -214,7 +214,7 @@ mod tests {
     #[test]
     fn memory_keeps_the_last_entries_only() {
         let audit = Audit::memory();
-        (0..MEMORY_ENTRIES + 1).for_each(|n| audit.append(entry(&n.to_string())));
+        (0..=MEMORY_ENTRIES).for_each(|n| audit.append(entry(&n.to_string())));
         let entries = audit.entries();
         assert_eq!((entries.len(), entries[0].command.as_str()), (MEMORY_ENTRIES, "1"));
     }

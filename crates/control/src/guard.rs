@@ -121,17 +121,13 @@ pub(crate) async fn guard(guard: &Guard, audit: &Audit, request: Request, next: 
         Ok(request) => next.run(request).await,
         Err(error) => error.into_response(),
     };
-    if let Some(Refused(error)) = response.extensions().get() {
-        if is_worth_an_entry(&method, error.status) {
-            audit.append(AuditEntry {
-                outcome: format!("refused with {}: {}", error.status.as_u16(), error.message),
-                ..AuditEntry::now(
-                    error.cause.clone(),
-                    peer.0.to_string(),
-                    format!("{method} {path}"),
-                )
-            });
-        }
+    if let Some(Refused(error)) = response.extensions().get()
+        && is_worth_an_entry(&method, error.status)
+    {
+        audit.append(AuditEntry {
+            outcome: format!("refused with {}: {}", error.status.as_u16(), error.message),
+            ..AuditEntry::now(error.cause.clone(), peer.0.to_string(), format!("{method} {path}"))
+        });
     }
     response
 }

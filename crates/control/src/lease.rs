@@ -1,5 +1,4 @@
 use std::fmt;
-use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -119,19 +118,17 @@ impl LeaseKeeper {
 
     /// Ends each fault as its lease runs out, for as long as it is polled (on a tokio runtime with
     /// time).
-    pub fn run(self) -> impl Future<Output = ()> + Send + 'static {
-        async move {
-            loop {
-                let next = self.current().0.next_wakeup();
-                let changed = self.inner.changed.notified();
-                match next {
-                    None => changed.await,
-                    Some(at) => {
-                        let at = tokio::time::Instant::from_std(self.inner.epoch + at.elapsed());
-                        tokio::select! {
-                            () = tokio::time::sleep_until(at) => {}
-                            () = changed => {}
-                        }
+    pub async fn run(self) {
+        loop {
+            let next = self.current().0.next_wakeup();
+            let changed = self.inner.changed.notified();
+            match next {
+                None => changed.await,
+                Some(at) => {
+                    let at = tokio::time::Instant::from_std(self.inner.epoch + at.elapsed());
+                    tokio::select! {
+                        () = tokio::time::sleep_until(at) => {}
+                        () = changed => {}
                     }
                 }
             }

@@ -64,9 +64,12 @@ impl Listener {
         if !guard.may_bind(bind) {
             return Err(StartError::NeedsToken(bind));
         }
-        let socket = std::net::TcpListener::bind(bind).map_err(|source| match source.kind() {
-            io::ErrorKind::AddrInUse => StartError::PortInUse(bind),
-            _ => StartError::Bind { addr: bind, source },
+        let socket = std::net::TcpListener::bind(bind).map_err(|source| {
+            if source.kind() == io::ErrorKind::AddrInUse {
+                StartError::PortInUse(bind)
+            } else {
+                StartError::Bind { addr: bind, source }
+            }
         })?;
         let bound = |source| StartError::Bind { addr: bind, source };
         socket.set_nonblocking(true).map_err(bound)?;

@@ -68,7 +68,7 @@ impl Shared {
         peer: Peer,
         path: &str,
         body: &Bytes,
-        act: impl FnOnce(&dyn LoadControl),
+        act: impl FnOnce(&(dyn LoadControl + 'static)),
     ) -> Result<Response, ApiError> {
         let cause = parse::cause(body)?;
         let command = self.begin(peer, format!("POST {path}"), Value::Null, &cause);
@@ -98,15 +98,15 @@ async fn metrics(State(shared): Lent) -> Response {
 }
 
 async fn halt(State(shared): Lent, peer: Peer, body: Bytes) -> Result<Response, ApiError> {
-    shared.command(peer, "/halt", &body, |control| control.halt())
+    shared.command(peer, "/halt", &body, LoadControl::halt)
 }
 
 async fn resume(State(shared): Lent, peer: Peer, body: Bytes) -> Result<Response, ApiError> {
-    shared.command(peer, "/resume", &body, |control| control.resume())
+    shared.command(peer, "/resume", &body, LoadControl::resume)
 }
 
 async fn reset(State(shared): Lent, peer: Peer, body: Bytes) -> Result<Response, ApiError> {
-    shared.command(peer, "/reset", &body, |control| control.reset())
+    shared.command(peer, "/reset", &body, LoadControl::reset)
 }
 
 async fn pull(

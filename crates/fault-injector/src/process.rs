@@ -72,4 +72,4 @@ impl Injector {
 
 /// A revert goes on for a lease and a few seconds, and a lease is an hour at most; whoever shuts
 /// down waits for the usual ones.
-const LONGEST_REVERT: Duration = Duration::from_secs(60);
+const LONGEST_REVERT: Duration = Duration::from_mins(1);

@@ -105,9 +105,12 @@ fn silence_is_given_up_after_the_time_out() {
     assert!(began.elapsed() < Duration::from_secs(2));
 }
 
+/// What a foreign process answers, and what the client is to make of it.
+type Case = (&'static [u8], fn(&ClientError) -> bool);
+
 #[test]
 fn garbage_a_reset_and_foreign_answers_are_told_apart() {
-    let cases: [(&[u8], fn(&ClientError) -> bool); 5] = [
+    let cases: [Case; 5] = [
         (b"I am no server of HTTP\r\n\r\n", |e| matches!(e, ClientError::Garbage { .. })),
         (b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", |e| {
             matches!(e, ClientError::Garbage { .. })

@@ -185,7 +185,7 @@ fn it_answers_within_50_ms_while_other_threads_burn_the_cpu() {
     let mut took: Vec<Duration> = std::thread::scope(|scope| {
         scope.spawn(|| {
             while !stop.load(Ordering::Relaxed) {
-                std::hint::spin_loop()
+                std::hint::spin_loop();
             }
         });
         let took = (0..100)

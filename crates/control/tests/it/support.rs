@@ -74,10 +74,11 @@ impl ServerControl for TestServer {
     }
 
     fn pull(&self, lever: &Lever) -> Result<String, String> {
-        match lever {
-            Lever::Limiter(patch) => self.patch_limiter(*patch)?,
-            Lever::Admit { share, .. } => self.inner.lock().unwrap().2 = share.get(),
-            _ => {}
+        if let Lever::Limiter(patch) = lever {
+            self.patch_limiter(*patch)?;
+        }
+        if let Lever::Admit { share, .. } = lever {
+            self.inner.lock().unwrap().2 = share.get();
         }
         Ok(format!("pulled {}", lever.name()))
     }
@@ -116,14 +117,14 @@ impl LoadControl for TestLoad {
     }
 
     fn pull(&self, lever: &Lever) -> Result<String, String> {
-        match lever {
-            Lever::Rate { rate } => {
-                self.0.lock().unwrap().0 = rate.per_second();
-                Ok(format!("rate is {rate}"))
-            }
-            Lever::Retries { layer: Some(layer), .. } => Err(format!("no layer named `{layer}`")),
-            _ => Ok(String::new()),
+        if let Lever::Rate { rate } = lever {
+            self.0.lock().unwrap().0 = rate.per_second();
+            return Ok(format!("rate is {rate}"));
         }
+        if let Lever::Retries { layer: Some(layer), .. } = lever {
+            return Err(format!("no layer named `{layer}`"));
+        }
+        Ok(String::new())
     }
 
     fn halt(&self) {
@@ -197,17 +198,15 @@ pub(crate) fn ask(
     headers: &[&str],
     body: &str,
 ) -> (u16, String) {
-    let mut request = format!("{method} {path} HTTP/1.1\r\nConnection: close\r\n");
+    let mut head = vec![format!("{method} {path} HTTP/1.1"), "Connection: close".to_owned()];
     if !headers.iter().any(|header| header.to_ascii_lowercase().starts_with("host:")) {
-        request.push_str(&format!("Host: {addr}\r\n"));
+        head.push(format!("Host: {addr}"));
     }
-    for header in headers {
-        request.push_str(&format!("{header}\r\n"));
-    }
+    head.extend(headers.iter().map(|header| (*header).to_owned()));
     if !body.is_empty() {
-        request.push_str(&format!("Content-Length: {}\r\n", body.len()));
+        head.push(format!("Content-Length: {}", body.len()));
     }
-    raw(addr, &format!("{request}\r\n{body}"))
+    raw(addr, &format!("{}\r\n\r\n{body}", head.join("\r\n")))
 }
 
 /// The same with a JSON body.

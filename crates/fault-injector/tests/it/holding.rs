@@ -1,0 +1,135 @@
+//! One fault that is held.
+
+use std::time::{Duration, Instant};
+
+use goodput_fault_injector::{HoldEnd, HoldError, Stop, hold};
+
+use crate::support::{Server, Wire, block_on, client, short_terms, stall, wait_for};
+
+#[test]
+fn it_is_held_past_its_lease_and_ends_on_time_as_read_back() {
+    let server = Server::start();
+    let length = Duration::from_millis(2_500);
+    let mut seen = None;
+    let end = block_on(hold(&server.client(), &stall("f", length), &Stop::new(), |s| {
+        seen = Some(s.clone());
+    }));
+    let seen = seen.unwrap();
+    assert_eq!((seen.fault.name.as_str(), seen.capacity), ("f", Some(0.0)));
+    let Ok(HoldEnd::Ended { interrupted: false, state }) = end else { panic!("{end:?}") };
+    assert_eq!((state.capacity, state.faults.len()), (Some(100.0), 0));
+    let (_, lasted) = server.first_fault();
+    let off = lasted.abs_diff(length);
+    assert!(off < Duration::from_millis(250), "it lasted {lasted:?}");
+    let outcomes: Vec<_> = server.audit.entries().iter().map(|e| e.outcome.clone()).collect();
+    assert!(outcomes.iter().all(|outcome| outcome == "done"), "{outcomes:?}");
+}
+
+#[test]
+fn a_short_fault_needs_no_renewal() {
+    let server = Server::start();
+    let end = block_on(hold(
+        &server.client(),
+        &stall("f", Duration::from_millis(150)),
+        &Stop::new(),
+        |_| {},
+    ));
+    assert!(matches!(end, Ok(HoldEnd::Ended { interrupted: false, .. })), "{end:?}");
+    assert!(server.audit.entries().iter().all(|entry| !entry.command.starts_with("PATCH")));
+}
+
+#[test]
+fn a_stop_ends_it_at_once_and_a_second_one_skips_nothing() {
+    let server = Server::start();
+    let stop = Stop::new();
+    let end = block_on(async {
+        let (client, request) = (server.client(), stall("f", Duration::from_mins(5)));
+        let held = hold(&client, &request, &stop, |_| {
+            stop.pull();
+            stop.pull();
+        });
+        tokio::time::timeout(Duration::from_secs(5), held).await.unwrap()
+    });
+    assert!(matches!(end, Ok(HoldEnd::Ended { interrupted: true, .. })), "{end:?}");
+    assert!(!server.is_hurt());
+}
+
+#[test]
+fn a_fault_of_that_name_in_force_is_left_alone() {
+    let server = Server::start();
+    block_on(async {
+        let client = server.client();
+        let (first, stop) = (stall("f", Duration::from_mins(1)), Stop::new());
+        let held = hold(&client, &first, &stop, |_| {});
+        let second = async {
+            tokio::time::sleep(Duration::from_millis(300)).await;
+            let request = stall("f", Duration::from_mins(1));
+            let error = hold(&client, &request, &Stop::new(), |_| {}).await.unwrap_err();
+            assert!(matches!(error, HoldError::NotInForce(_)), "{error:?}");
+            assert!(error.to_string().contains("is in force already"), "{error}");
+            assert!(server.is_hurt(), "the first one is still in force");
+            stop.pull();
+        };
+        assert!(tokio::join!(held, second).0.is_ok());
+    });
+}
+
+#[test]
+fn a_fault_that_somebody_else_ends_is_lost_and_not_put_back() {
+    let server = Server::start();
+    let end = block_on(async {
+        let client = server.client();
+        let (request, stop) = (stall("f", Duration::from_secs(3)), Stop::new());
+        let held = hold(&client, &request, &stop, |_| {});
+        let other = async {
+            tokio::time::sleep(Duration::from_millis(300)).await;
+            client.reset_server(&crate::support::cause()).await.unwrap();
+        };
+        tokio::join!(held, other).0
+    });
+    assert!(matches!(end, Ok(HoldEnd::Lost { .. })), "{end:?}");
+    assert_eq!(server.felt(|felt| felt.effects.len()), 2, "in force once, and over");
+}
+
+#[test]
+fn nobody_there_is_told_at_once() {
+    let addr = std::net::TcpListener::bind(crate::support::any_port()).unwrap().local_addr();
+    let client = client(addr.unwrap());
+    let began = Instant::now();
+    let end = block_on(hold(&client, &stall("f", Duration::from_secs(9)), &Stop::new(), |_| {}));
+    assert!(matches!(end, Err(HoldError::NotInForce(_))), "{end:?}");
+    assert!(began.elapsed() < Duration::from_secs(2));
+}
+
+#[test]
+fn a_cut_wire_leaves_it_to_the_lease_and_is_reported_as_unconfirmed() {
+    let server = Server::start();
+    let wire = Wire::to(server.addr());
+    let client = client(wire.addr).with_timeout(Duration::from_millis(300));
+    let request = stall("f", Duration::from_secs(3));
+    let end = std::thread::scope(|scope| {
+        let held = scope.spawn(|| block_on(hold(&client, &request, &Stop::new(), |_| wire.cut())));
+        wait_for("the fault", || server.is_hurt());
+        let back = wait_for("capacity", || !server.is_hurt());
+        assert!(back < short_terms().lease() + Duration::from_secs(1), "{back:?}");
+        held.join().unwrap()
+    });
+    assert!(matches!(end, Ok(HoldEnd::Unconfirmed { .. })), "{end:?}");
+}
+
+#[test]
+fn a_wire_that_is_mended_during_the_revert_confirms_it() {
+    let server = Server::start();
+    let wire = Wire::to(server.addr());
+    let client = client(wire.addr).with_timeout(Duration::from_millis(300));
+    let request = stall("f", Duration::from_millis(500));
+    let end = std::thread::scope(|scope| {
+        let held = scope.spawn(|| block_on(hold(&client, &request, &Stop::new(), |_| wire.cut())));
+        wait_for("the fault", || server.is_hurt());
+        std::thread::sleep(Duration::from_millis(1_200));
+        wire.mend();
+        held.join().unwrap()
+    });
+    assert!(matches!(end, Ok(HoldEnd::Ended { .. } | HoldEnd::Lost { .. })), "{end:?}");
+    assert!(!server.is_hurt());
+}

@@ -1,0 +1,162 @@
+//! The fault injector as a process with an API.
+
+use std::time::{Duration, Instant};
+
+use goodput_control::{Audit, ClientError, ControlClient, Guard};
+use goodput_fault_injector::{Injector, InjectorConfig, LoadTarget, Targets};
+use http::Method;
+use serde_json::{Value, json};
+
+use crate::support::{Server, any_port, block_on, client, short_terms, wait_for};
+
+struct Lab {
+    server: Server,
+    injector: Injector,
+    audit: Audit,
+    client: ControlClient,
+}
+
+fn lab() -> Lab {
+    let server = Server::start();
+    let audit = Audit::memory();
+    let tiers = vec![("order-status".to_owned(), server.client())];
+    let injector = Injector::start(InjectorConfig {
+        bind: any_port(),
+        guard: Guard::loopback(),
+        targets: Targets::new(tiers, LoadTarget::None),
+        terms: short_terms(),
+        audit: audit.clone(),
+    })
+    .unwrap();
+    let client = client(injector.addr());
+    Lab { server, injector, audit, client }
+}
+
+fn stall(name: &str, length: &str) -> Value {
+    json!({"name": name, "fault": {"kind": "stall"}, "for": length, "by": "me"})
+}
+
+impl Lab {
+    fn ask(&self, method: Method, path: &[&str], body: Value) -> Result<Value, ClientError> {
+        block_on(self.client.ask(method, path, (!body.is_null()).then_some(body)))
+    }
+}
+
+#[test]
+fn a_fault_that_comes_over_http_is_held_past_its_lease_and_ends_on_time() {
+    let lab = lab();
+    let held = lab.ask(Method::POST, &["faults"], stall("f", "2500ms")).unwrap();
+    assert_eq!((&held["tier"], &held["fault"]["kind"]), (&"order-status".into(), &"stall".into()));
+    assert!(lab.server.is_hurt());
+    let state = lab.ask(Method::GET, &["state"], Value::Null).unwrap();
+    assert_eq!(state["faults"][0]["name"], "f");
+    let metrics = block_on(lab.client.metrics()).unwrap();
+    assert!(metrics.contains("rig_fault_active{fault=\"f\",tier=\"order-status\"} 1"), "{metrics}");
+    wait_for("the end", || !lab.server.is_hurt());
+    let lasted = lab.server.first_fault().1;
+    assert!(
+        lasted.abs_diff(Duration::from_millis(2_500)) < Duration::from_millis(250),
+        "{lasted:?}"
+    );
+    let entry = &lab.audit.entries()[0];
+    assert_eq!((entry.command.as_str(), entry.by.as_str()), ("POST /faults", "me"));
+    wait_for("the injector to let go", || {
+        block_on(lab.client.metrics()).unwrap().contains("rig_fault_injections_total 1")
+    });
+}
+
+#[test]
+fn it_is_ended_by_name_and_by_reset_as_read_back() {
+    let lab = lab();
+    lab.ask(Method::POST, &["faults"], stall("a", "5m")).unwrap();
+    lab.ask(Method::POST, &["faults"], stall("b", "5m")).unwrap();
+    let conflict = lab.ask(Method::POST, &["faults"], stall("a", "5m")).unwrap_err();
+    assert_eq!(conflict.status().unwrap().as_u16(), 409);
+    let ended = lab.ask(Method::DELETE, &["faults", "a"], Value::Null).unwrap();
+    assert_eq!(ended["removed"]["name"], "a");
+    let again = lab.ask(Method::DELETE, &["faults", "a"], Value::Null).unwrap();
+    assert_eq!(again["removed"], Value::Null);
+    let reset = lab.ask(Method::POST, &["reset"], json!({"by": "me"})).unwrap();
+    assert_eq!(reset["tiers"]["order-status"]["faults"], json!([]));
+    assert!(!lab.server.is_hurt());
+    assert_eq!(reset["state"]["unconfirmed"], json!([]));
+}
+
+#[test]
+fn what_is_wrong_is_a_4xx_and_an_unreachable_tier_a_502() {
+    let lab = lab();
+    for body in [
+        json!({"name": "f", "fault": {"kind": "stall"}}),
+        json!({"name": "f", "fault": {"kind": "stall"}, "for": "0s"}),
+        json!({"name": "f", "fault": {"kind": "stall"}, "for": "25h"}),
+        json!({"name": "f", "fault": {"kind": "stall"}, "for": "1s", "tier": "front"}),
+        json!({"name": "f", "fault": {"kind": "capacity", "to": 0}, "for": "1s"}),
+    ] {
+        let error = lab.ask(Method::POST, &["faults"], body.clone()).unwrap_err();
+        assert_eq!(error.status().map(|status| status.as_u16()), Some(400), "{body}: {error}");
+    }
+    for body in [
+        json!({"scenario": "nonsense"}),
+        json!({"scenario": "", "speed": 1e9}),
+        json!({"scenario": SCENARIO, "arm": "no-such"}),
+    ] {
+        let error = lab.ask(Method::POST, &["timeline"], body.clone()).unwrap_err();
+        assert_eq!(error.status().map(|status| status.as_u16()), Some(400), "{body}: {error}");
+    }
+    let none = lab.ask(Method::GET, &["timeline"], Value::Null).unwrap_err();
+    assert_eq!(none.status().unwrap().as_u16(), 404);
+    assert!(!lab.server.is_hurt());
+    let Lab { server, injector: _injector, client, .. } = lab;
+    drop(server);
+    let ordered = stall("f", "1s");
+    let error = block_on(client.ask::<Value>(Method::POST, &["faults"], Some(ordered)));
+    let error = error.unwrap_err();
+    assert_eq!(error.status().unwrap().as_u16(), 502, "{error}");
+}
+
+#[test]
+fn a_scenario_is_played_and_can_be_ended() {
+    let lab = lab();
+    let body = json!({"scenario": SCENARIO, "speed": 20});
+    let played = lab.ask(Method::POST, &["timeline"], body.clone()).unwrap();
+    assert_eq!(played["timeline"]["playing"], true);
+    let twice = lab.ask(Method::POST, &["timeline"], body).unwrap_err();
+    assert_eq!(twice.status().unwrap().as_u16(), 409);
+    wait_for("the fault", || lab.server.is_hurt());
+    let began = Instant::now();
+    let ended = lab.ask(Method::DELETE, &["timeline"], Value::Null).unwrap();
+    assert!(began.elapsed() < Duration::from_secs(5));
+    assert!(!lab.server.is_hurt());
+    assert_eq!(ended["timeline"]["report"]["interrupted"], true, "{ended}");
+    assert_eq!(ended["timeline"]["report"]["unreverted"], json!([]));
+    assert_eq!(ended["timeline"]["events"].as_array().unwrap().len(), 2, "{ended}");
+}
+
+#[test]
+fn a_shutdown_ends_every_fault_and_confirms_it() {
+    let lab = lab();
+    lab.ask(Method::POST, &["faults"], stall("a", "5m")).unwrap();
+    let left = lab.injector.shutdown();
+    assert!(left.is_empty(), "{left:?}");
+    assert!(!lab.server.is_hurt());
+}
+
+const SCENARIO: &str = r#"
+name = "played-over-http"
+duration = "240s"
+[load]
+rate = 80
+[[client.layer]]
+timeout = "5s"
+[[tier]]
+name = "order-status"
+slots = 10
+capacity = 100
+[[fault]]
+kind = "capacity"
+to = 0.4
+at = "10s"
+for = "200s"
+[expect]
+verdict = "recovered"
+"#;
