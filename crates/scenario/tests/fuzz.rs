@@ -208,7 +208,7 @@ fn check_plan(plan: &Plan) -> Result<(), TestCaseError> {
     for arm in &plan.arms {
         check_scenario(&arm.scenario)?;
         prop_assert_eq!(arm.scenario.seed, plan.scenario.seed);
-        prop_assert_eq!(&plan.arm(&arm.name).unwrap().name, &arm.name);
+        prop_assert_eq!(&plan.arm(&arm.name).expect("an arm is found by its name").name, &arm.name);
     }
     Ok(())
 }
@@ -220,7 +220,7 @@ fn check_scenario(scenario: &Scenario) -> Result<(), TestCaseError> {
     prop_assert!(run >= Duration::from_secs(1));
     let layers = &scenario.client.layers;
     prop_assert!((1..=8).contains(&layers.len()));
-    prop_assert!(layers.last().unwrap().timeout.is_some());
+    prop_assert!(layers.last().expect("a layer").timeout.is_some());
     for layer in layers.iter().chain(scenario.tiers.iter().flat_map(|tier| &tier.layers)) {
         prop_assert!(layer.timeout.is_none_or(|timeout| timeout <= run && !timeout.is_zero()));
         prop_assert!(layer.backoff.factor >= 1.0 && layer.backoff.factor.is_finite());
@@ -228,7 +228,7 @@ fn check_scenario(scenario: &Scenario) -> Result<(), TestCaseError> {
     }
     prop_assert!(scenario.max_attempts() <= 100_000);
     prop_assert!(scenario.client.clients > 0 && scenario.client.max_connections > 0);
-    let (last, gateways) = scenario.tiers.split_last().unwrap();
+    let (last, gateways) = scenario.tiers.split_last().expect("a tier");
     prop_assert!(last.layers.is_empty() && last.orders > 0);
     prop_assert!(gateways.iter().all(|tier| !tier.layers.is_empty()));
     for tier in &scenario.tiers {

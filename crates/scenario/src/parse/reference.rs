@@ -3,6 +3,9 @@
 //! `docs/scenario.md` is the one place that lists the keys. Errors take their examples from it, and
 //! tests hold it complete and its examples valid.
 
+#[cfg(test)]
+mod tests;
+
 /// A valid line for the key at `path`, or for the nearest section around it.
 pub(super) fn example(path: &str) -> String {
     // No key of the reference has more parts; what a file holds can have thousands.

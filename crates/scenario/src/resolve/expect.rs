@@ -83,11 +83,14 @@ fn check_hold(reader: &mut Reader<'_, '_>, path: &Path, hold: Duration, run: Dur
         Some((start, _)) if start.elapsed() < hold => {
             format!("only {} pass before the first fault", say(start.elapsed()))
         }
-        // A fault beyond the run's end is refused where it stands.
-        Some((_, end)) if end.elapsed() <= run && run - end.elapsed() < hold => {
-            format!("only {} are left after the last fault", say(run - end.elapsed()))
-        }
-        _ => return,
+        Some((_, end)) => match run.checked_sub(end.elapsed()) {
+            Some(left) if left < hold => {
+                format!("only {} are left after the last fault", say(left))
+            }
+            // A fault beyond the run's end is refused where it stands.
+            Some(_) | None => return,
+        },
+        None => return,
     };
     reader.problem(path, format!("{place}, too little for a window of {}", say(hold)));
 }
