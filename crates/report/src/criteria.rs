@@ -1,9 +1,18 @@
 //! What a run has to meet, each with its value and its threshold: the rows of `result.json`, the test
 //! cases of `junit.xml`, and a table of the HTML report.
 
+use goodput_runlog::{Ending, Figures};
+use goodput_scenario::ExpectedVerdict;
+use goodput_verdict::DoubtKind::{
+    self, BaselineNotHealthy, CapacityNotRestored, Engine, FaultDidNotBite, FaultUnreverted,
+    GeneratorLate, Interrupted, LeverInForce, LoadNotAsBefore, MissingWindows, OfferedOffSchedule,
+    ServerRestarted, TooFewSamples, Unsent,
+};
+use goodput_verdict::{Exit, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::format;
 use crate::report::ReportedRun;
 
 /// One thing that a run has to meet.
@@ -40,6 +49,223 @@ pub enum CriterionOutcome {
 }
 
 /// The criteria of a run, those that put trust in it first.
-pub(crate) fn criteria(_run: &ReportedRun<'_>) -> Vec<Criterion> {
-    Vec::new()
+pub(crate) fn criteria(run: &ReportedRun<'_>) -> Vec<Criterion> {
+    let mut criteria = vec![completed(run), baseline(run), schedule(run), sent(run), punctual(run)];
+    if !run.scenario.faults.is_empty() {
+        criteria.extend([fault_bit(run), reverted(run)]);
+    }
+    criteria.push(kept_running(run));
+    criteria.push(nothing_else(run));
+    if run.scenario.expect.verdict == ExpectedVerdict::Recovered {
+        criteria.push(in_time(run));
+    }
+    criteria.push(as_expected(run));
+    if run.control {
+        criteria.push(control_failed(run));
+    }
+    criteria
 }
+
+fn completed(run: &ReportedRun<'_>) -> Criterion {
+    let seconds = run.log.windows.len() as f64;
+    let wanted = run.scenario.duration.as_secs_f64().floor();
+    let text = match run.log.ending {
+        Ending::Completed => format!("{seconds} s of {wanted} s were seen"),
+        Ending::Interrupted => format!("interrupted after {seconds} s of {wanted} s"),
+    };
+    trust(run, "run-completed", "The run was completed", &[Interrupted, MissingWindows], text)
+        .measured(Some(seconds), Some(wanted), "s")
+}
+
+fn baseline(run: &ReportedRun<'_>) -> Criterion {
+    let ratio = run.judgement.baseline.map(|baseline| baseline.ratio);
+    let text = match run.judgement.baseline {
+        Some(baseline) => format!(
+            "{} of {}/s offered were good before the trigger, at least {} is healthy",
+            format::percent(baseline.ratio),
+            format::number(baseline.offered),
+            format::percent(HEALTHY)
+        ),
+        None => "there is nothing to compare goodput with".to_owned(),
+    };
+    trust(run, "baseline-healthy", "The baseline was healthy", &[BaselineNotHealthy], text)
+        .measured(ratio, Some(HEALTHY), "ratio")
+}
+
+fn schedule(run: &ReportedRun<'_>) -> Criterion {
+    let integrity = &run.log.integrity;
+    let off = share(integrity.offered.abs_diff(integrity.scheduled), integrity.scheduled);
+    let text = format!(
+        "{} issued, {} on the schedule: {} off, at most {}",
+        format::thousands(integrity.offered as f64),
+        format::thousands(integrity.scheduled as f64),
+        format::percent(off),
+        format::percent(OFF_SCHEDULE)
+    );
+    trust(
+        run,
+        "offered-on-schedule",
+        "Offered load kept to the schedule",
+        &[OfferedOffSchedule],
+        text,
+    )
+    .measured(Some(off), Some(OFF_SCHEDULE), "ratio")
+}
+
+fn sent(run: &ReportedRun<'_>) -> Criterion {
+    let integrity = &run.log.integrity;
+    let unsent = share(integrity.unsent, integrity.offered);
+    let text = format!(
+        "{} of {} found no connection in time by the generator's own caps: {}, at most {}",
+        format::thousands(integrity.unsent as f64),
+        format::thousands(integrity.offered as f64),
+        format::percent(unsent),
+        format::percent(UNSENT)
+    );
+    trust(run, "requests-sent", "Requests found a connection", &[Unsent], text).measured(
+        Some(unsent),
+        Some(UNSENT),
+        "ratio",
+    )
+}
+
+fn punctual(run: &ReportedRun<'_>) -> Criterion {
+    let integrity = &run.log.integrity;
+    let limit = integrity.smallest_timeout_wall * LATE;
+    let text = format!(
+        "send lag p99 {} of wall time, at most {}, a tenth of the smallest time-out",
+        format::seconds(integrity.send_lag_p99_wall),
+        format::seconds(limit)
+    );
+    trust(run, "generator-punctual", "The load generator was punctual", &[GeneratorLate], text)
+        .measured(Some(integrity.send_lag_p99_wall), Some(limit), "s")
+}
+
+fn fault_bit(run: &ReportedRun<'_>) -> Criterion {
+    let goodput = |figures: Option<Figures>| {
+        figures.map_or_else(|| "–".to_owned(), |figures| format::number(figures.goodput))
+    };
+    let phases = &run.judgement.phases;
+    let text = format!(
+        "goodput {}/s before and {}/s during the fault",
+        goodput(phases.before),
+        goodput(phases.during)
+    );
+    trust(run, "fault-bit", "The fault bit", &[FaultDidNotBite], text)
+}
+
+fn reverted(run: &ReportedRun<'_>) -> Criterion {
+    let left = run.log.integrity.faults_unreverted.len() as f64;
+    let text = "every fault was seen to have ended".to_owned();
+    trust(
+        run,
+        "faults-reverted",
+        "Faults were reverted",
+        &[FaultUnreverted, CapacityNotRestored],
+        text,
+    )
+    .measured(Some(left), Some(0.0), "count")
+}
+
+fn kept_running(run: &ReportedRun<'_>) -> Criterion {
+    let text = "no server started anew by itself".to_owned();
+    trust(run, "server-kept-running", "The server kept running", &[ServerRestarted], text)
+}
+
+fn nothing_else(run: &ReportedRun<'_>) -> Criterion {
+    let kinds = [TooFewSamples, LoadNotAsBefore, LeverInForce, Engine];
+    let text = "nothing else puts the run in doubt".to_owned();
+    trust(run, "nothing-else-in-doubt", "Nothing else is in doubt", &kinds, text)
+}
+
+fn in_time(run: &ReportedRun<'_>) -> Criterion {
+    let within = run.scenario.expect.within.as_secs_f64();
+    let took = run.judgement.time_to_recover;
+    let back = run.judgement.verdict == Verdict::Recovered && took.is_some_and(|t| t <= within);
+    let limit = format::moment(within);
+    let text = match (took, run.judgement.relapsed) {
+        (Some(took), None) => {
+            format!("goodput was back {} after the trigger, at most {limit}", format::moment(took))
+        }
+        (Some(took), Some(relapsed)) => format!(
+            "goodput was back {} after the trigger, and lost again by {}; it must stay, within {limit}",
+            format::moment(took),
+            format::moment(relapsed)
+        ),
+        (None, _) => format!("goodput was never back, at most {limit} after the trigger"),
+    };
+    let name = format!("Recovered within {limit}");
+    outcome(run, "recovered-within", &name, back, text).measured(took, Some(within), "s")
+}
+
+fn as_expected(run: &ReportedRun<'_>) -> Criterion {
+    let expected = Verdict::from(run.scenario.expect.verdict);
+    let text = format!("{}, expected {expected}", run.judgement.verdict);
+    outcome(run, "verdict-as-expected", "The verdict is as expected", run.held(), text)
+}
+
+fn control_failed(run: &ReportedRun<'_>) -> Criterion {
+    let void = run.exit() == Exit::Inconclusive;
+    let verdict = run.judgement.verdict;
+    let text = format!("{verdict}; a control that does not fail makes the comparison void");
+    Criterion {
+        outcome: if void { CriterionOutcome::Untrusted } else { CriterionOutcome::Met },
+        ..outcome(run, "control-failed", "The control failed", !void, text)
+    }
+}
+
+/// A criterion that trust in the run depends on: it is met unless one of these doubts was raised.
+fn trust(
+    run: &ReportedRun<'_>,
+    id: &str,
+    name: &str,
+    kinds: &[DoubtKind],
+    mut text: String,
+) -> Criterion {
+    let doubts = run.judgement.doubts.iter().filter(|doubt| kinds.contains(&doubt.kind));
+    let reasons: Vec<_> = doubts.map(|doubt| doubt.text.as_str()).collect();
+    let outcome = if reasons.is_empty() {
+        CriterionOutcome::Met
+    } else {
+        text = reasons.join("; ");
+        CriterionOutcome::Untrusted
+    };
+    Criterion {
+        id: id.to_owned(),
+        name: name.to_owned(),
+        value: None,
+        threshold: None,
+        unit: String::new(),
+        outcome,
+        text,
+    }
+}
+
+/// A criterion of the outcome, which a run that cannot be trusted says nothing about.
+fn outcome(run: &ReportedRun<'_>, id: &str, name: &str, met: bool, text: String) -> Criterion {
+    let outcome = match met {
+        _ if run.judgement.verdict == Verdict::Inconclusive => CriterionOutcome::Skipped,
+        true => CriterionOutcome::Met,
+        false => CriterionOutcome::NotMet,
+    };
+    Criterion { outcome, ..trust(run, id, name, &[], text) }
+}
+
+impl Criterion {
+    fn measured(self, value: Option<f64>, threshold: Option<f64>, unit: &str) -> Self {
+        Self { value, threshold, unit: unit.to_owned(), ..self }
+    }
+}
+
+fn share(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}
+
+/// Good ÷ offered of a healthy baseline.
+const HEALTHY: f64 = 0.95;
+/// How far offered requests may be off the schedule.
+const OFF_SCHEDULE: f64 = 0.005;
+/// The share of requests that may find no connection.
+const UNSENT: f64 = 0.005;
+/// Send lag p99 ÷ the smallest time-out of a punctual generator.
+const LATE: f64 = 0.1;

@@ -17,7 +17,10 @@ mod text;
 mod timeline;
 
 pub use criteria::{Criterion, CriterionOutcome};
-pub use folder::{FolderError, RunFolder, SavedArm, SavedRun, read_run_folder, write_run_folder};
+pub use folder::{
+    FolderError, RunFolder, SavedArm, SavedRun, read_run_folder, update_run_folder,
+    write_run_folder,
+};
 pub use report::{Report, ReportedRun};
 pub use result::{RESULT_SCHEMA, ResultFile, RunResult, RunStatus, result_schema, run_log_schema};
 pub use text::TextStyle;

@@ -1,6 +1,13 @@
-//! The outcome for a terminal.
+//! The outcome for a terminal: a few lines that a person understands, without colour.
 
-use crate::report::Report;
+use std::fmt::Write as _;
+
+use goodput_experiment::{Comparison, Row};
+use goodput_verdict::{Judgement, Verdict};
+
+use crate::criteria::{self, CriterionOutcome};
+use crate::format;
+use crate::report::{Report, ReportedRun};
 
 /// How text is written.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -9,6 +16,174 @@ pub struct TextStyle {
     pub colour: bool,
 }
 
-pub(crate) fn write(_report: &Report<'_>, _style: TextStyle) -> String {
-    String::new()
+pub(crate) fn write(report: &Report<'_>, style: TextStyle) -> String {
+    let mut out = String::new();
+    match report {
+        Report::Run(run) => write_run(&mut out, run, style),
+        Report::Comparison { comparison, .. } => write_comparison(&mut out, comparison, style),
+    }
+    let _ = writeln!(out, "\nrepeat it: {}", plain(report.command()));
+    out
 }
+
+fn write_run(out: &mut String, run: &ReportedRun<'_>, style: TextStyle) {
+    let judgement = run.judgement;
+    let verdict = style.paint(judgement.verdict, &judgement.verdict.name().to_uppercase());
+    let _ = writeln!(out, "{verdict}  {}", plain(&judgement.summary));
+    for doubt in &judgement.doubts {
+        let _ = writeln!(out, "  ? {}", plain(&doubt.text));
+    }
+    let figures = figures(judgement);
+    if !figures.is_empty() {
+        let _ = writeln!(out);
+    }
+    for (name, value) in figures {
+        let _ = writeln!(out, "  {name:<22}{value}");
+    }
+    if !judgement.evidence.is_empty() {
+        let _ = writeln!(out);
+        for evidence in &judgement.evidence {
+            let _ = writeln!(out, "  · {}", plain(&evidence.text));
+        }
+    }
+    let unmet: Vec<_> = criteria::criteria(run)
+        .into_iter()
+        .filter(|criterion| criterion.outcome == CriterionOutcome::NotMet)
+        .collect();
+    let expected = Verdict::from(run.scenario.expect.verdict);
+    let _ = writeln!(out);
+    if run.held() {
+        let _ = writeln!(out, "expected {expected}: held");
+    } else {
+        let _ = writeln!(out, "expected {expected}: NOT HELD");
+        for criterion in unmet {
+            let _ = writeln!(out, "  ✗ {}: {}", criterion.name, plain(&criterion.text));
+        }
+    }
+}
+
+/// The figures of a run that tell most.
+fn figures(judgement: &Judgement) -> Vec<(&'static str, String)> {
+    let phases = &judgement.phases;
+    let mut lines = Vec::new();
+    let goodput: Vec<_> =
+        [("before", phases.before), ("during", phases.during), ("after", phases.after)]
+            .into_iter()
+            .filter_map(|(name, figures)| {
+                figures.map(|figures| format!("{} {name}", format::number(figures.goodput)))
+            })
+            .collect();
+    if !goodput.is_empty() {
+        lines.push(("goodput per second", goodput.join(" → ")));
+    }
+    if let Some(end) = phases.end {
+        if let Some(throughput) = end.throughput {
+            lines.push(("throughput at the end", format!("{}/s", format::number(throughput))));
+        }
+        if let Some(attempts) = end.attempts_per_request {
+            lines.push(("attempts per request", format::number(attempts)));
+        }
+        if let Some(wasted) = end.wasted_share {
+            lines.push(("wasted work", format::percent(wasted)));
+        }
+    }
+    if judgement.trigger.is_some() {
+        lines.push(("time to recover", time_to_recover(judgement)));
+    }
+    lines
+}
+
+fn time_to_recover(judgement: &Judgement) -> String {
+    match (judgement.time_to_recover, judgement.trigger) {
+        (Some(seconds), _) => format::moment(seconds),
+        (None, Some(_)) => "never".to_owned(),
+        (None, None) => "–".to_owned(),
+    }
+}
+
+fn write_comparison(out: &mut String, comparison: &Comparison, style: TextStyle) {
+    let mut table = vec![COLUMNS.map(str::to_owned)];
+    table.extend(comparison.rows.iter().map(columns));
+    let widths: Vec<usize> = (0..COLUMNS.len())
+        .map(|column| table.iter().map(|row| width(&row[column])).max().unwrap_or(0))
+        .collect();
+    for (index, row) in table.iter().enumerate() {
+        let mut line = String::new();
+        for (column, cell) in row.iter().enumerate() {
+            let space = " ".repeat(widths[column] - width(cell));
+            let painted = match index.checked_sub(1).map(|row| &comparison.rows[row]) {
+                Some(row) if column == VERDICT => style.paint(row.verdict, cell),
+                _ => cell.clone(),
+            };
+            let gap = if column == 0 { "" } else { "  " };
+            let _ = if (1..VERDICT).contains(&column) {
+                write!(line, "{gap}{space}{painted}")
+            } else {
+                write!(line, "{gap}{painted}{space}")
+            };
+        }
+        let _ = writeln!(out, "{}", line.trim_end());
+    }
+    let held = comparison.rows.iter().filter(|row| row.held).count();
+    let _ = writeln!(out, "\n{held} of {} arms ended as expected", comparison.rows.len());
+    for row in &comparison.rows {
+        for doubt in &row.judgement.doubts {
+            let _ = writeln!(out, "  ? {}: {}", plain(&row.arm), plain(&doubt.text));
+        }
+    }
+    for reason in &comparison.void {
+        let _ = writeln!(out, "  ? void: {}", plain(reason));
+    }
+}
+
+fn columns(row: &Row) -> [String; COLUMNS.len()] {
+    let number = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), format::number);
+    let control = if row.control { " (control)" } else { "" };
+    [
+        format!("{}{control}", plain(&row.arm)),
+        number(row.goodput.before),
+        number(row.goodput.during),
+        number(row.goodput.after),
+        number(row.attempts_per_request),
+        row.wasted_share.map_or_else(|| "–".to_owned(), format::percent),
+        time_to_recover(&row.judgement),
+        row.verdict.name().to_owned(),
+        if row.held { "✓ held".to_owned() } else { format!("✗ expected {}", row.expected) },
+    ]
+}
+
+impl TextStyle {
+    fn paint(self, verdict: Verdict, text: &str) -> String {
+        let code = match verdict {
+            Verdict::Steady | Verdict::Recovered => "32",
+            Verdict::SlowRecovery => "33",
+            Verdict::Metastable => "31",
+            Verdict::Inconclusive => "35",
+        };
+        if self.colour { format!("\x1b[1;{code}m{text}\x1b[0m") } else { text.to_owned() }
+    }
+}
+
+/// Text without control characters, which could otherwise steer the terminal.
+fn plain(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+fn width(text: &str) -> usize {
+    text.chars().count()
+}
+
+const COLUMNS: [&str; 9] = [
+    "arm",
+    "before",
+    "during",
+    "after",
+    "attempts/request",
+    "wasted work",
+    "time to recover",
+    "verdict",
+    "expectation",
+];
+
+/// Which column holds the verdict; those between the first and it are figures.
+const VERDICT: usize = 7;

@@ -15,7 +15,7 @@ pub enum RunLogError {
     },
     /// The text is no JSON, or not of the shape of a run log.
     #[error(
-        "not a run log: {0}; a run log is the `run.json` that `goodput run` writes, \
+        "not a run log: {0}; a run log is the `runlog.json` that `goodput run` writes, \
          and begins with {{\"schema\": {schema}}}",
         schema = RunLog::SCHEMA
     )]
