@@ -1,6 +1,7 @@
 //! The state of a client: requests in flight, and what follows from each event.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use goodput_clock::Timestamp;
 use goodput_policy::attempt::{AttemptResult, FailureClass};
@@ -54,6 +55,9 @@ struct Running {
     attempt_deadline: Timestamp,
     number: u32,
     sent: Option<Timestamp>,
+    /// When the attempt began, and how long it stood in line before it had a connection.
+    began: Timestamp,
+    in_line: Duration,
     unsent: u32,
     answer: Option<Answer>,
     reply: Option<oneshot::Sender<CallEnd>>,
@@ -70,6 +74,18 @@ enum Phase {
     Connection(ConnectionId),
     /// An answer on a stream of this connection.
     Stream(ConnectionId, AbortHandle),
+}
+
+impl Running {
+    fn leave_line(&mut self, now: Timestamp) {
+        self.in_line = now.since(self.began);
+    }
+
+    /// Whether an attempt that times out never had a fair chance because of the caps: it still
+    /// stands in line, or stood there for the larger part of its time.
+    fn is_unsent(&self, now: Timestamp, phase: &Phase) -> bool {
+        matches!(phase, Phase::InLine) || self.in_line > now.since(self.began) / 2
+    }
 }
 
 /// An attempt that a connection's task has taken.
@@ -157,6 +173,8 @@ impl<O: Observer> Core<O> {
             attempt_deadline: Timestamp::MAX,
             number: 0,
             sent: None,
+            began: now,
+            in_line: Duration::ZERO,
             unsent: 0,
             answer: None,
             reply: begin.reply,
@@ -193,7 +211,7 @@ impl<O: Observer> Core<O> {
                     self.follow(shared, now, slot, step);
                 }
                 phase => {
-                    let unsent = matches!(phase, Phase::InLine);
+                    let unsent = running.is_unsent(now, &phase);
                     self.let_go(now, phase);
                     let ended = Ended { unsent, ..Ended::failed(FailureClass::Timeout) };
                     self.end_attempt(shared, now, slot, ended);
@@ -281,7 +299,7 @@ impl<O: Observer> Core<O> {
             return;
         }
         if reusable {
-            self.free(id);
+            self.free(now, id);
         } else {
             self.close(now, id);
         }
@@ -334,6 +352,7 @@ impl<O: Observer> Core<O> {
                 running.until = until;
                 running.attempt_deadline = deadline;
                 running.sent = None;
+                (running.began, running.in_line) = (now, Duration::ZERO);
                 self.attempts_in_flight += 1;
                 self.observer.on_attempt_begin(now, number);
                 self.set_timer(shared, until, ticket);
@@ -378,13 +397,14 @@ impl<O: Observer> Core<O> {
             let calls = &self.calls;
             let next = self.pool.next_waiting(client, |ticket| is_current(calls, ticket));
             if let Some(ticket) = next {
+                self.calls[ticket.slot as usize].leave_line(now);
                 self.place(shared, now, ticket);
             }
         }
     }
 
     /// Gives a connection to the attempt that has waited longest, or to the pool.
-    fn free(&mut self, id: ConnectionId) {
+    fn free(&mut self, now: Timestamp, id: ConnectionId) {
         self.pool.give_back(id);
         let Some(client) = self.pool.get(id).map(|connection| connection.client) else { return };
         let calls = &self.calls;
@@ -393,7 +413,9 @@ impl<O: Observer> Core<O> {
             return;
         };
         if let Some(id) = self.pool.check_out(client) {
-            self.calls[ticket.slot as usize].phase = Phase::Connection(id);
+            let running = &mut self.calls[ticket.slot as usize];
+            running.leave_line(now);
+            running.phase = Phase::Connection(id);
             self.pool.assign(id, ticket);
         }
     }
@@ -412,7 +434,7 @@ impl<O: Observer> Core<O> {
             Phase::Connection(_) => {}
             Phase::Stream(id, task) => {
                 task.abort();
-                self.free(id);
+                self.free(now, id);
             }
         }
     }

@@ -19,8 +19,8 @@ pub struct AttemptEnd {
     pub service: Option<Duration>,
     /// The result that the layers were told.
     pub result: AttemptResult,
-    /// Whether it found no connection within its time-out because of the caps on connections: a
-    /// failure of the measurement, which the layers are told as a time-out.
+    /// Whether the caps on connections kept it from having one for the larger part of its time-out,
+    /// or a limit of this process did: a failure of the measurement.
     pub unsent: bool,
 }
 
@@ -35,9 +35,9 @@ pub struct RequestEnd {
     pub at: Timestamp,
     /// How.
     pub outcome: Outcome,
-    /// Attempts that it made, those that found no connection included.
+    /// Attempts that it made, those that are `unsent` included.
     pub attempts: u32,
-    /// Of these, attempts that found no connection because of the caps.
+    /// Of these, attempts that failed as [`AttemptEnd::unsent`] says.
     pub unsent: u32,
     /// When its last attempt was handed to a connection; none where it never was.
     pub sent: Option<Timestamp>,

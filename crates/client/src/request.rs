@@ -57,7 +57,7 @@ pub struct CallEnd {
     pub outcome: Outcome,
     /// Attempts that were made.
     pub attempts: u32,
-    /// Of these, attempts that found no connection because of the caps.
+    /// Of these, attempts that failed as [`crate::AttemptEnd::unsent`] says.
     pub unsent: u32,
     /// The last answer that came, whatever its status; only where answers are kept.
     pub answer: Option<Answer>,

@@ -1,0 +1,288 @@
+//! The load generator against a server that counts.
+
+#[path = "../../client/tests/server/mod.rs"]
+mod server;
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use goodput_clock::{Rate, Ratio, Scale, Seed};
+use goodput_load_generator::{
+    ControlConfig, FinishedWindow, Generator, GeneratorConfig, GeneratorReport,
+};
+use goodput_policy::attempt::RetryOn;
+use goodput_policy::backoff::Backoff;
+use goodput_policy::budget::BudgetConfig;
+use goodput_policy::lever::Lever;
+use goodput_policy::pool::PoolOrder;
+use goodput_policy::retry::{BudgetScope, LayerConfig};
+use goodput_scenario::{
+    Arrivals, Client, Expectations, ExpectedVerdict, Load, Protocol, RequestTemplate, Scenario,
+};
+use server::Server;
+
+fn layer(name: &str, timeout: Option<Duration>, retries: u32) -> LayerConfig {
+    LayerConfig {
+        name: name.to_owned(),
+        timeout,
+        retries,
+        backoff: Backoff { base: Duration::from_millis(20), ..Backoff::default() },
+        retry_on: RetryOn::default(),
+        budget: BudgetConfig::Off,
+        budget_scope: BudgetScope::Client,
+    }
+}
+
+/// `rate` requests per second for `seconds`, without retries.
+fn scenario(rate: f64, seconds: f64, path: &str) -> Scenario {
+    Scenario {
+        name: "test".to_owned(),
+        description: String::new(),
+        duration: Duration::from_secs_f64(seconds),
+        seed: Seed(7),
+        load: Load {
+            rate: Rate::new(rate).unwrap(),
+            arrivals: Arrivals::Poisson,
+            changes: Vec::new(),
+            request: RequestTemplate {
+                method: "GET".to_owned(),
+                path: path.to_owned(),
+                headers: Vec::new(),
+                body: String::new(),
+                orders: 100,
+            },
+        },
+        client: Client {
+            clients: 1,
+            protocol: Protocol::Http1,
+            deadline: None,
+            layers: vec![layer("client", Some(Duration::from_secs(10)), 0)],
+            pool: PoolOrder::Lifo,
+            max_connections: 10_000,
+            connect_rate: Rate::new(1e5).unwrap(),
+        },
+        tiers: Vec::new(),
+        faults: Vec::new(),
+        levers: Vec::new(),
+        expect: Expectations {
+            verdict: ExpectedVerdict::Steady,
+            goodput_ratio: Ratio::ONE,
+            hold: Duration::from_secs(1),
+            within: Duration::from_secs(1),
+        },
+    }
+}
+
+fn config(scenario: Scenario, server: &Server, speed: f64) -> GeneratorConfig {
+    GeneratorConfig {
+        scale: Scale::new(speed).unwrap(),
+        ..GeneratorConfig::new(scenario, server.url())
+    }
+}
+
+fn sum(report: &GeneratorReport, figure: impl Fn(&FinishedWindow) -> u64) -> u64 {
+    report.windows.iter().map(figure).sum()
+}
+
+fn by_class(
+    report: &GeneratorReport,
+    figure: impl Fn(&FinishedWindow) -> &BTreeMap<String, u64>,
+) -> BTreeMap<String, u64> {
+    let mut all = BTreeMap::new();
+    for window in &report.windows {
+        for (class, count) in figure(window) {
+            *all.entry(class.clone()).or_default() += count;
+        }
+    }
+    all
+}
+
+#[test]
+fn windows_and_totals_equal_what_the_server_counted_to_the_request() {
+    let server = Server::start();
+    let mut scenario = scenario(300.0, 8.0, "/every/5");
+    scenario.client.layers =
+        vec![layer("gateway", None, 1), layer("client", Some(Duration::from_secs(10)), 1)];
+    scenario.client.clients = 3;
+    let report = Generator::start(config(scenario, &server, 10.0)).unwrap().finish();
+    let seen = server.seen();
+    let refused = (seen.len() / 5) as u64;
+
+    assert!(report.drained);
+    assert_eq!((report.unsent, report.offered), (0, report.scheduled));
+    assert_eq!(sum(&report, |window| window.window.offered), report.offered);
+    assert_eq!(sum(&report, |window| window.window.attempts), seen.len() as u64);
+    let retries = seen.iter().filter(|seen| seen.attempt != "1").count() as u64;
+    assert_eq!(sum(&report, |window| window.window.retries), retries);
+    let failed = by_class(&report, |window| &window.window.attempts_failed);
+    assert_eq!(failed, BTreeMap::from([("overloaded".to_owned(), refused)]));
+    let good = sum(&report, |window| window.window.good);
+    let lost: u64 = by_class(&report, |window| &window.window.failed).values().sum();
+    assert_eq!((good, good + lost), (report.good, report.offered));
+    assert_eq!(good, seen.len() as u64 - refused);
+    assert_eq!(sum(&report, |window| window.window.connects), server.accepted() as u64);
+    let last = report.windows.last().unwrap();
+    assert_eq!((last.window.attempts_in_flight, last.window.requests_in_flight), (0, 0));
+    let counters = &report.layers["client"];
+    assert_eq!(counters.first + counters.retries, seen.len() as u64);
+    let attempts: u64 = report
+        .totals
+        .attempts_per_request
+        .iter()
+        .map(|(attempts, requests)| u64::from(*attempts) * requests)
+        .sum();
+    assert_eq!(attempts, seen.len() as u64);
+    assert_eq!(report.totals.latency.iter().map(|(_, count)| count).sum::<u64>(), good);
+}
+
+/// What a freeze of a second did to the schedule.
+#[derive(Debug)]
+struct Freeze {
+    /// Of what was scheduled by the thaw, the share that had been sent by then.
+    kept: f64,
+    /// The most that was sent in 100 ms afterwards, over the nominal number.
+    burst: f64,
+}
+
+fn freeze() -> Freeze {
+    let server = Server::start();
+    let mut scenario = scenario(200.0, 25.0, "/orders/{order}");
+    scenario.load.arrivals = Arrivals::Constant;
+    scenario.client.layers = vec![layer("client", Some(Duration::from_secs(200)), 0)];
+    let config = config(scenario, &server, 10.0);
+    let epoch = config.epoch;
+    let generator = Generator::start(config).unwrap();
+    std::thread::sleep(Duration::from_millis(500));
+    server.freeze(Duration::from_secs(1));
+    let report = generator.finish();
+    assert_eq!((report.offered, report.good), (5000, 5000));
+
+    let seen = server.seen();
+    let at: Vec<f64> = seen.iter().map(|seen| (seen.at - epoch).as_secs_f64()).collect();
+    let frozen = at.windows(2).find(|pair| pair[1] - pair[0] > 0.9).expect("the server froze");
+    // What was sent while it slept lies in its sockets, and is read at once when it wakes.
+    let thaw = frozen[1];
+    let read = at.iter().filter(|at| **at < thaw + 0.15).count() as f64;
+    let kept = read / ((thaw + 0.15) * 2000.0);
+    let burst = (0..80)
+        .map(|step| thaw + 0.15 + f64::from(step) * 0.01)
+        .map(|from| at.iter().filter(|at| (from..from + 0.1).contains(*at)).count() as f64 / 200.0)
+        .fold(0.0, f64::max);
+    Freeze { kept, burst }
+}
+
+/// A generator that waits for a frozen server offers it nothing, and then a burst.
+#[test]
+fn the_schedule_is_kept_while_the_server_is_frozen_and_no_burst_follows() {
+    // The machine may take the processor away for a while, which is not the generator's doing.
+    let tries: Vec<_> = (0..3).map(|_| freeze()).collect();
+    let kept = tries.iter().any(|freeze| freeze.kept >= 0.99 && freeze.burst <= 1.3);
+    assert!(kept, "{tries:?}");
+}
+
+#[test]
+fn a_server_that_never_answers_is_offered_the_whole_schedule_and_connections_stay_capped() {
+    let server = Server::start();
+    let mut scenario = scenario(100.0, 10.0, "/silent");
+    scenario.client.layers = vec![layer("client", Some(Duration::from_secs(2)), 0)];
+    scenario.client.max_connections = 50;
+    let report = Generator::start(config(scenario, &server, 10.0)).unwrap().finish();
+    assert!(report.drained);
+    assert_eq!((report.offered, report.good), (report.scheduled, 0));
+    assert!(report.windows.iter().all(|window| window.window.connections <= 50));
+    // The server may see that one was closed after it has seen the next one opened.
+    assert!(server.most_open() <= 100, "{}", server.most_open());
+    let failed = by_class(&report, |window| &window.window.failed);
+    let timeouts = failed.get("timeout").copied().unwrap_or_default();
+    assert_eq!(failed.len(), 1);
+    // 100/s for 2 s would need 200 connections; what finds none says nothing about the server.
+    assert!(report.unsent > report.offered / 2, "{report:?}");
+    assert_eq!(timeouts + report.unsent, report.offered);
+    assert_eq!(sum(&report, |window| window.window.unsent), report.unsent);
+}
+
+#[test]
+fn levers_act_while_the_load_runs() {
+    let server = Server::start();
+    let mut config = config(scenario(200.0, 60.0, "/status/503"), &server, 10.0);
+    config.scenario.client.layers = vec![layer("client", Some(Duration::from_secs(5)), 3)];
+    let generator = Generator::start(config).unwrap();
+    std::thread::sleep(Duration::from_millis(400));
+    let retries = Lever::Retries { layer: None, retries: 0 };
+    assert_eq!(generator.pull(&retries).unwrap(), "retries are now 0 at all layers");
+    let unknown = Lever::Retries { layer: Some("nope".to_owned()), retries: 0 };
+    assert!(generator.pull(&unknown).unwrap_err().contains("`client`"));
+    assert!(generator.pull(&Lever::ShedQueue).is_err());
+    std::thread::sleep(Duration::from_millis(400));
+    generator.halt();
+    std::thread::sleep(Duration::from_millis(300));
+    let halted = server.seen().len();
+    std::thread::sleep(Duration::from_millis(300));
+    assert_eq!(server.seen().len(), halted);
+    generator.pull(&Lever::Rate { rate: Rate::new(20.0).unwrap() }).unwrap();
+    generator.resume();
+    std::thread::sleep(Duration::from_millis(600));
+    generator.stop();
+    let report = generator.finish();
+    assert_eq!(report.scheduled, report.offered);
+    let slow = server.seen().len() - halted;
+    // 20/s for 6 s of scenario time is 120; 200/s would be 1,200.
+    assert!((40..=300).contains(&slow), "{slow}");
+    let first = report.windows.iter().find(|window| window.second == 1).unwrap();
+    assert!(first.window.retries > first.window.offered, "{first:?}");
+    let later = report.windows.iter().find(|window| window.second == 7).unwrap();
+    assert_eq!(later.window.retries, 0, "{later:?}");
+}
+
+#[test]
+fn the_control_plane_shows_state_and_metrics_in_wall_time() {
+    let server = Server::start();
+    let mut config = config(scenario(100.0, 100.0, "/"), &server, 10.0);
+    let bind = SocketAddr::from(([127, 0, 0, 1], 0));
+    config.control = Some(ControlConfig { bind, ..ControlConfig::default() });
+    let generator = Generator::start(config).unwrap();
+    let addr = generator.control_addr().unwrap();
+    std::thread::sleep(Duration::from_millis(700));
+    let state = http_get(addr, "/state");
+    assert!(state.contains("\"rate\":1000.0"), "{state}");
+    assert!(state.contains("\"scenario\":\"test\""), "{state}");
+    let metrics = http_get(addr, "/metrics");
+    assert!(metrics.contains("rig_client_requests_total{outcome=\"good\"} "), "{metrics}");
+    assert!(metrics.contains("rig_client_request_duration_seconds_bucket{le=\"1\"}"), "{metrics}");
+    assert!(metrics.contains("rig_client_attempt_timeout_seconds{layer=\"client\"} 1"));
+    let good = metrics.lines().find(|line| line.starts_with("rig_client_requests_started_total"));
+    let good: f64 = good.unwrap().rsplit(' ').next().unwrap().parse().unwrap();
+    assert!(good > 100.0, "{good}");
+    assert!(http_get(addr, "/healthz").contains("ok"));
+    drop(generator);
+}
+
+#[test]
+fn a_load_that_is_dropped_ends_at_once() {
+    let server = Server::start();
+    let mut config = config(scenario(100.0, 1000.0, "/silent"), &server, 1.0);
+    config.drain = Duration::from_millis(50);
+    let start = Instant::now();
+    drop(Generator::start(config).unwrap());
+    assert!(start.elapsed() < Duration::from_secs(5));
+}
+
+#[test]
+fn what_cannot_be_sent_is_refused_before_anything_runs() {
+    let server = Server::start();
+    let error = Generator::start(config(scenario(1.0, 1.0, "no-slash"), &server, 1.0)).unwrap_err();
+    assert!(error.to_string().starts_with("load.request.path: `no-slash`"), "{error}");
+    let config = GeneratorConfig::new(scenario(1.0, 1.0, "/"), "https://127.0.0.1:1");
+    assert!(Generator::start(config).unwrap_err().to_string().contains("TLS"));
+    assert_eq!(server.accepted(), 0);
+}
+
+fn http_get(addr: SocketAddr, path: &str) -> String {
+    use std::io::{Read, Write};
+    let mut stream = std::net::TcpStream::connect(addr).unwrap();
+    write!(stream, "GET {path} HTTP/1.1\r\nhost: {addr}\r\nconnection: close\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
+}
