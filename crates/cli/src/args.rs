@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use goodput_clock::Scale;
 
-use crate::commands::{completions, man};
+use crate::commands::{compare, completions, demo, healthcheck, lever, man, report, run, validate};
 use crate::{help, values};
 
 /// Reproduces metastable failure on real sockets, and tells whether goodput returns after a fault
 #[derive(Debug, Parser)]
 #[command(name = "goodput", version, after_help = help::TOP, max_term_width = 100)]
-#[command(arg_required_else_help = true, propagate_version = true)]
+#[command(arg_required_else_help = true)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -20,6 +20,20 @@ pub(crate) struct Arguments {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Shows how a capacity cut of 20 s becomes an outage for good, and what stops it
+    Demo(demo::DemoArgs),
+    /// Runs scenarios one after the other and judges each
+    Run(run::RunArgs),
+    /// Runs every arm of a scenario and puts them into one table
+    Compare(compare::CompareArgs),
+    /// Pulls a lever on a running server or load generator
+    Lever(lever::LeverArgs),
+    /// Judges a saved run again and draws its report
+    Report(report::ReportArgs),
+    /// Checks scenario files and names every error
+    Validate(validate::ValidateArgs),
+    /// Asks a control plane whether it is alive, for container health checks
+    Healthcheck(healthcheck::HealthcheckArgs),
     /// Prints the completions for a shell
     Completions(completions::CompletionsArgs),
     /// Prints the manual page, or writes one for each command into a folder
@@ -38,9 +52,6 @@ pub(crate) struct EngineArgs {
     /// The seed of everything random [default: the scenario's]
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
-    /// How many runs go on at the same time [default: what the cores carry]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64))]
-    pub(crate) jobs: Option<u16>,
 }
 
 /// What carries a scenario out.
@@ -52,12 +63,23 @@ pub(crate) enum Engine {
     Simulator,
 }
 
+/// Which arms are run, and how many side by side.
+#[derive(Args, Debug)]
+pub(crate) struct ArmsArgs {
+    /// The arms to run, by name, separated by commas [default: all]
+    #[arg(long, value_name = "ARM,…", value_delimiter = ',')]
+    pub(crate) arms: Vec<String>,
+    /// How many arms run at the same time [default: what the cores carry]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64))]
+    pub(crate) jobs: Option<u16>,
+}
+
 /// What is shown while runs go on, and what is left behind.
 #[derive(Args, Debug)]
 pub(crate) struct OutputArgs {
-    /// The folder to leave the run in [default: runs/<time>-<scenario>]
-    #[arg(long, value_name = "DIR")]
-    pub(crate) out: Option<PathBuf>,
+    /// Where to leave the folder <time>-<scenario> with all that a run was
+    #[arg(long, value_name = "DIR", default_value = "runs")]
+    pub(crate) out: PathBuf,
     #[command(flatten)]
     pub(crate) results: ResultArgs,
     #[command(flatten)]
@@ -104,8 +126,9 @@ pub(crate) enum Format {
 /// The token of a control plane.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct TokenArgs {
-    /// The bearer token of the control planes
-    #[arg(long, env = "GOODPUT_TOKEN", hide_env_values = true, value_name = "TOKEN")]
+    /// The bearer token of the control plane, or @FILE, which other users of the machine cannot see
+    #[arg(long, env = goodput_control::TOKEN_VARIABLE, hide_env_values = true, global = true)]
+    #[arg(value_name = "TOKEN")]
     pub(crate) token: Option<String>,
 }
 

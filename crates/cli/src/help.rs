@@ -50,7 +50,7 @@ pub(crate) const DEMO: &str = concat!(
     "Examples:
   goodput demo
   goodput demo --arms naive,drop-expired
-  goodput demo --speed 5 --out demo-report
+  goodput demo --speed 5 --out demos
 
 ",
     exit_codes!()
@@ -156,7 +156,7 @@ Durations and rates here are wall time.
 pub(crate) const REPORT: &str = concat!(
     "Examples:
   goodput report runs/20260101T120000Z-steady
-  goodput report runs/20260101T120000Z-steady/runlog.json --html again.html --format json
+  goodput report runs/20260101T120000Z-steady --html again.html --format json
 
 Judges a saved run again and draws its report; nothing is run.
 
@@ -164,12 +164,10 @@ Judges a saved run again and draws its report; nothing is run.
     exit_codes!()
 );
 
-pub(crate) const VALIDATE: &str = concat!(
-    "Examples:
+pub(crate) const VALIDATE: &str = "Examples:
   goodput validate chaos.toml
   goodput validate -v database-failover
 
 Exit codes:
   0  every scenario is valid
-  2  one is not"
-);
+  2  one is not";

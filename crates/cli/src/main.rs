@@ -5,10 +5,16 @@
 
 mod args;
 mod commands;
+mod comparison;
+mod control;
 mod display;
+mod engine;
 mod exit;
 mod help;
 mod output;
+mod publish;
+mod scenarios;
+mod session;
 mod signals;
 mod values;
 

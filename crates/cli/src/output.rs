@@ -4,7 +4,6 @@
 
 use std::fmt::Display;
 use std::io::{self, ErrorKind, Write};
-use std::path::Path;
 
 use crate::exit::Failure;
 
@@ -28,11 +27,4 @@ pub(crate) fn note(line: impl Display) {
 /// Writes an error to stderr.
 pub(crate) fn error(error: impl Display) {
     note(format_args!("error: {error}"));
-}
-
-/// Writes `text` into the file `path`, for `flag`.
-pub(crate) fn file(flag: &str, path: &Path, text: &str) -> Result<(), Failure> {
-    std::fs::write(path, text).map_err(|error| {
-        Failure::usage(format!("{flag} {}: cannot write the file: {error}", path.display()))
-    })
 }

@@ -150,7 +150,7 @@ fn named_table<T: DeserializeOwned>(
     // A name alone stands for its defaults.
     if first_key == "kind" && first == text.trim() {
         return serde_json::from_value(Value::from(first))
-            .map_err(|error| format!("{error}; write {examples}"));
+            .map_err(|error| refusal(text, &error, examples));
     }
     table.insert(first_key.to_owned(), Value::from(first));
     for part in parts {
@@ -158,14 +158,19 @@ fn named_table<T: DeserializeOwned>(
             .split_once('=')
             .ok_or_else(|| format!("`{part}` is not key=value; write {examples}"))?;
         let value = value.trim();
-        let value =
-            value.parse::<f64>().map_or_else(|_| Value::from(value), |number| number.into());
+        let value = value.parse::<f64>().map_or_else(|_| Value::from(value), Value::from);
         if table.insert(key.trim().to_owned(), value).is_some() {
             return Err(format!("`{}` stands twice; write {examples}", key.trim()));
         }
     }
-    serde_json::from_value(Value::Object(table))
-        .map_err(|error| format!("`{text}`: {error}; write {examples}"))
+    serde_json::from_value(Value::Object(table)).map_err(|error| refusal(text, &error, examples))
+}
+
+/// What is wrong, with the command line's example in the place of the scenario file's.
+fn refusal(text: &str, error: &serde_json::Error, examples: &str) -> String {
+    let error = error.to_string();
+    let problem = error.split("; write ").next().unwrap_or_default();
+    format!("`{text}`: {problem}; write {examples}")
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use goodput_client::{Alarm, WallClock};
 use goodput_control::{Listener, server_plane};
-use goodput_policy::limiter::InvalidLimiter;
+use goodput_policy::invalid::InvalidConfig;
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 use tokio::sync::mpsc;
@@ -37,7 +37,7 @@ pub struct Server {
 pub enum StartError {
     /// The limiter's configuration cannot be.
     #[error("the limiter: {0}")]
-    Limiter(#[from] InvalidLimiter),
+    Limiter(#[from] InvalidConfig),
     /// The data plane's address cannot be had.
     #[error(
         "cannot listen on {addr} for requests: {source}; choose another, such as 127.0.0.1:8080"

@@ -17,9 +17,10 @@ use goodput_clock::{Ratio, Seed, Timestamp};
 use goodput_control::api::ServerCounters;
 use goodput_policy::edge::Edge;
 use goodput_policy::fault::Effect;
+use goodput_policy::invalid::InvalidConfig;
 use goodput_policy::limiter::{
-    Admission, Capacity, Completion, InvalidLimiter, JobId, Limiter, LimiterConfig, LimiterPatch,
-    QueueLimit, Refusal,
+    Admission, Capacity, Completion, JobId, Limiter, LimiterConfig, LimiterPatch, QueueLimit,
+    Refusal,
 };
 use tokio::sync::{Notify, oneshot};
 
@@ -179,7 +180,7 @@ impl Tier {
     /// # Errors
     ///
     /// Where the result would not be valid.
-    pub(crate) fn patch(&self, patch: LimiterPatch) -> Result<(), InvalidLimiter> {
+    pub(crate) fn patch(&self, patch: LimiterPatch) -> Result<(), InvalidConfig> {
         self.with_core(|core, now| {
             core.limiter.patch(now, patch)?;
             self.reopen(core, now);

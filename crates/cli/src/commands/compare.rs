@@ -1,10 +1,12 @@
 //! `goodput compare`: every arm of a scenario in one table.
 
 use clap::Args;
+use goodput_clock::Scale;
 
-use crate::args::{EngineArgs, OutputArgs};
+use crate::args::{ArmsArgs, EngineArgs, OutputArgs};
+use crate::comparison::{self, Question};
 use crate::exit::{Exit, Failure};
-use crate::help;
+use crate::{help, scenarios};
 
 /// Arguments of `goodput compare`.
 #[derive(Args, Debug)]
@@ -12,11 +14,23 @@ use crate::help;
 pub(crate) struct CompareArgs {
     /// The scenario: a file, or the name of one that comes with goodput
     scenario: String,
-    /// The arms to run, by name, separated by commas [default: all]
-    #[arg(long, value_name = "ARM,…", value_delimiter = ',')]
-    arms: Vec<String>,
+    #[command(flatten)]
+    arms: ArmsArgs,
     #[command(flatten)]
     engine: EngineArgs,
     #[command(flatten)]
     output: OutputArgs,
+}
+
+/// Runs every arm.
+pub(crate) fn run(args: &CompareArgs) -> Result<Exit, Failure> {
+    let loaded = scenarios::load(&args.scenario)?;
+    comparison::answer(&Question {
+        command: format!("goodput compare {}", args.scenario),
+        loaded: &loaded,
+        arms: &args.arms,
+        engine: &args.engine,
+        speed: Scale::REAL,
+        output: &args.output,
+    })
 }

@@ -69,8 +69,8 @@ struct LengthArgs {
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
     /// Why, for the audit log
-    #[arg(long, value_name = "TEXT", default_value = "")]
-    reason: String,
+    #[arg(long, value_name = "TEXT")]
+    reason: Option<String>,
     #[command(flatten)]
     server: ServerArgs,
 }

@@ -2,8 +2,10 @@
 
 use clap::Args;
 
+use goodput_control::ControlClient;
+
 use crate::exit::{Exit, Failure};
-use crate::values;
+use crate::{control, output, values};
 
 /// Arguments of `goodput healthcheck`.
 #[derive(Args, Debug)]
@@ -19,4 +21,20 @@ pub(crate) struct HealthcheckArgs {
     #[arg(short, long, value_name = "TIME", value_parser = values::positive_duration)]
     #[arg(default_value = "2s")]
     timeout: std::time::Duration,
+}
+
+/// Asks once.
+pub(crate) fn run(args: &HealthcheckArgs) -> Result<Exit, Failure> {
+    let client = ControlClient::new(&args.control, None).map_err(Failure::usage)?;
+    let answer = control::runtime()?.block_on(client.with_timeout(args.timeout).healthz());
+    match answer {
+        Ok(()) => {
+            output::result("alive")?;
+            Ok(Exit::Held)
+        }
+        Err(error) => {
+            output::error(error);
+            Ok(Exit::NotHeld)
+        }
+    }
 }

@@ -11,7 +11,7 @@ use goodput_policy::limiter::{Capacity, LimiterPatch, OnDisconnect, QueueLimit, 
 use crate::args::{Format, TokenArgs};
 use crate::commands::serve::{Disconnect, Order};
 use crate::exit::{Exit, Failure};
-use crate::{help, values};
+use crate::{control, help, values};
 
 /// Arguments of `goodput lever`.
 #[derive(Args, Debug)]
@@ -19,17 +19,44 @@ use crate::{help, values};
 pub(crate) struct LeverArgs {
     #[command(subcommand)]
     action: Action,
-    /// The control plane [default: http://127.0.0.1:9901, or :9902 for a load generator's lever]
+    /// The control plane [default: port 9901 on loopback, or 9902 for a load generator's lever]
     #[arg(long, global = true, env = "GOODPUT_CONTROL", value_name = "URL")]
     #[arg(value_parser = values::url)]
     control: Option<String>,
-    /// The bearer token of the control plane
-    #[arg(long, global = true, env = "GOODPUT_TOKEN", hide_env_values = true)]
-    #[arg(value_name = "TOKEN")]
-    token: Option<String>,
+    #[command(flatten)]
+    token: TokenArgs,
+    /// Why, for the audit log
+    #[arg(long, global = true, value_name = "TEXT")]
+    reason: Option<String>,
     /// What stdout shows
     #[arg(long, global = true, value_enum, default_value_t = Format::Text)]
     format: Format,
+}
+
+/// Pulls the lever and prints the state read back.
+pub(crate) fn run(args: LeverArgs) -> Result<Exit, Failure> {
+    let lever = args.action.lever();
+    let standard = match lever.target() {
+        LeverTarget::Server => SERVER,
+        LeverTarget::LoadGenerator => LOAD_GENERATOR,
+    };
+    let client = args.token.client(args.control.as_deref().unwrap_or(standard))?;
+    let cause = control::cause("goodput lever", args.reason.as_deref());
+    match lever.target() {
+        LeverTarget::Server => {
+            let pulled = control::wait(client.pull_at_server(&lever, &cause))?;
+            control::print(args.format, &pulled, || {
+                format!("{}\n{}", pulled.did, control::server_text(&pulled.state))
+            })?;
+        }
+        LeverTarget::LoadGenerator => {
+            let pulled = control::wait(client.pull_at_load(&lever, &cause))?;
+            control::print(args.format, &pulled, || {
+                format!("{}\n{}", pulled.did, control::load_text(&pulled.state))
+            })?;
+        }
+    }
+    Ok(Exit::Held)
 }
 
 /// The levers.
@@ -131,3 +158,8 @@ impl Action {
         }
     }
 }
+
+/// Where a server's control plane listens unless told otherwise.
+const SERVER: &str = "http://127.0.0.1:9901";
+/// Where a load generator's does.
+const LOAD_GENERATOR: &str = "http://127.0.0.1:9902";

@@ -1,7 +1,15 @@
 //! One file a command. Each reads its arguments, calls the libraries and prints what they return.
 
+pub(crate) mod compare;
 pub(crate) mod completions;
+pub(crate) mod demo;
+pub(crate) mod healthcheck;
+pub(crate) mod lever;
 pub(crate) mod man;
+pub(crate) mod report;
+pub(crate) mod run;
+pub(crate) mod serve;
+pub(crate) mod validate;
 
 use crate::args::Command;
 use crate::exit::{Exit, Failure};
@@ -9,6 +17,13 @@ use crate::exit::{Exit, Failure};
 /// Carries a command out.
 pub(crate) fn run(command: Command) -> Result<Exit, Failure> {
     match command {
+        Command::Demo(args) => demo::run(&args),
+        Command::Run(args) => run::run(&args),
+        Command::Compare(args) => compare::run(&args),
+        Command::Lever(args) => lever::run(args),
+        Command::Report(args) => report::run(&args),
+        Command::Validate(args) => validate::run(&args),
+        Command::Healthcheck(args) => healthcheck::run(&args),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args),
     }

@@ -1,10 +1,17 @@
 //! `goodput run`: scenarios, one after the other, each judged.
 
 use clap::Args;
+use goodput_clock::Scale;
+use goodput_report::{Report, ReportedRun};
+use goodput_runlog::Cancel;
+use goodput_scenario::Arm;
 
-use crate::args::{EngineArgs, OutputArgs, TokenArgs};
+use crate::args::{EngineArgs, OutputArgs, ResultArgs, TokenArgs};
+use crate::engine::{self, Run, Target};
 use crate::exit::{Exit, Failure};
-use crate::{help, values};
+use crate::scenarios::{self, Loaded};
+use crate::session::{self, Plan, Task};
+use crate::{help, output, publish, signals, values};
 
 /// Arguments of `goodput run`.
 #[derive(Args, Debug)]
@@ -28,4 +35,95 @@ pub(crate) struct RunArgs {
     engine: EngineArgs,
     #[command(flatten)]
     output: OutputArgs,
+}
+
+/// Runs the scenarios in their order.
+pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
+    engine::check(&args.engine)?;
+    publish::check(&args.output)?;
+    check_single_files(args)?;
+    let target = args.target()?;
+    let loaded = args.scenarios.iter().map(|asked| scenarios::load(asked));
+    let loaded = loaded.collect::<Result<Vec<_>, _>>()?;
+    let arms = loaded.iter().map(|loaded| choose(loaded, args.arm.as_deref()));
+    let arms = arms.collect::<Result<Vec<_>, _>>()?;
+    let cancel = signals::cancel_on_signal()?;
+    let mut exits = Vec::new();
+    for (loaded, arm) in loaded.iter().zip(arms) {
+        exits.push(run_one(args, loaded, arm, target.as_ref(), &cancel)?);
+    }
+    Ok(Exit::worst(exits))
+}
+
+fn choose<'a>(loaded: &'a Loaded, arm: Option<&str>) -> Result<Option<&'a Arm>, Failure> {
+    arm.map(|name| loaded.plan.arm(name)).transpose().map_err(Failure::usage)
+}
+
+fn run_one(
+    args: &RunArgs,
+    loaded: &Loaded,
+    arm: Option<&Arm>,
+    target: Option<&Target>,
+    cancel: &Cancel,
+) -> Result<Exit, Failure> {
+    let speed = args.engine.speed.unwrap_or(Scale::REAL);
+    let mut scenario = arm.map_or(&loaded.plan.scenario, |arm| &arm.scenario).clone();
+    scenario.seed = args.engine.seed_or(&scenario);
+    let control = arm.is_some_and(|arm| arm.control);
+    let arm = arm.map(|arm| arm.name.as_str());
+    let label = arm.unwrap_or(&scenario.name);
+    let title = format!("{}: speed {}", scenario.name, speed.speed());
+    let audit = engine::audit()?;
+    let run = Run { asked: &loaded.asked, scenario: &scenario, arm, speed, target };
+    let plan = Plan {
+        title: &title,
+        tasks: &[Task { label, scenario: &scenario, control }],
+        jobs: 1,
+        speed,
+        display: args.output.display(),
+        cancel,
+    };
+    let outcomes = session::run_all(&plan, &|_, observer, levers| {
+        engine::carry_out(&run, observer, levers, cancel, audit.path())
+    });
+    match outcomes.into_iter().next().flatten() {
+        None => Ok(Exit::Interrupted),
+        Some(Err(failure)) => {
+            output::error(format_args!("{}: {failure}", loaded.asked));
+            Ok(failure.exit)
+        }
+        Some(Ok(finished)) => {
+            let report = Report::Run(ReportedRun {
+                scenario: &scenario,
+                log: &finished.log,
+                judgement: &finished.judgement,
+                control,
+            });
+            publish::all(&args.output, &report, &loaded.text, &engine::audit_lines(&audit)?)
+        }
+    }
+}
+
+/// The files of flags hold one run each; folders hold as many as there are.
+fn check_single_files(args: &RunArgs) -> Result<(), Failure> {
+    let ResultArgs { json, html, junit, .. } = &args.output.results;
+    let flag = [("--json", json), ("--html", html), ("--junit", junit)];
+    match flag.into_iter().find(|(_, path)| path.is_some()) {
+        Some((flag, _)) if args.scenarios.len() > 1 => Err(Failure::usage(format!(
+            "{flag} holds one scenario and there are {}; each leaves its own in the folder of --out",
+            args.scenarios.len()
+        ))),
+        _ => Ok(()),
+    }
+}
+
+impl RunArgs {
+    fn target(&self) -> Result<Option<Target>, Failure> {
+        let Some(url) = &self.target else { return Ok(None) };
+        Ok(Some(Target {
+            url: url.clone(),
+            control: self.control.clone(),
+            token: self.token.text()?,
+        }))
+    }
 }

@@ -8,7 +8,9 @@ use clap::{Args, ValueEnum};
 use goodput_clock::Scale;
 use goodput_policy::backoff::Backoff;
 use goodput_policy::budget::BudgetConfig;
-use goodput_policy::limiter::{Capacity, QueueLimit, ServiceTime};
+use goodput_policy::limiter::{
+    Capacity, Charge, LimiterConfig, OnDisconnect, QueueLimit, QueueOrder, ServiceTime,
+};
 
 use crate::args::TokenArgs;
 use crate::exit::{Exit, Failure};
@@ -146,4 +148,31 @@ struct GatewayArgs {
     #[arg(long, value_name = "BUDGET", value_parser = values::budget)]
     #[arg(default_value = "off", requires = "upstream")]
     budget: BudgetConfig,
+}
+
+impl From<Order> for QueueOrder {
+    fn from(order: Order) -> Self {
+        match order {
+            Order::Fifo => Self::Fifo,
+            Order::Lifo => Self::Lifo,
+        }
+    }
+}
+
+impl From<Disconnect> for OnDisconnect {
+    fn from(disconnect: Disconnect) -> Self {
+        match disconnect {
+            Disconnect::Continue => Self::Continue,
+            Disconnect::Cancel => Self::Cancel,
+        }
+    }
+}
+
+impl From<ChargeAt> for Charge {
+    fn from(charge: ChargeAt) -> Self {
+        match charge {
+            ChargeAt::ServiceStart => Self::ServiceStart,
+            ChargeAt::Admission => Self::Admission,
+        }
+    }
 }

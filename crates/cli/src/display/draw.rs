@@ -263,9 +263,9 @@ fn draw_keys(frame: &mut Frame<'_>, scene: &Scene<'_>, area: Rect) {
     let text = if scene.stopping {
         "stopping: faults are being reverted"
     } else if scene.runs.len() > 1 {
-        "q stop · ↑↓ run · levers: s shed queue · b retry budget · n no retries · x restart"
+        "q stop · ↑↓ run · levers: s shed queue · b budget · n no retries · x restart"
     } else {
-        "q stop · levers: s shed queue · b retry budget · n no retries · x restart"
+        "q stop · levers: s shed queue · b budget · n no retries · x restart"
     };
     frame.render_widget(Line::from(Span::styled(text, scene.palette.offered())), area);
 }

@@ -89,6 +89,7 @@ impl State {
         self.selected.or_else(running).unwrap_or_default().min(runs.len().saturating_sub(1))
     }
 
+    #[expect(clippy::wildcard_enum_match_arm, reason = "all other keys do nothing")]
     fn on_key(&mut self, key: KeyEvent, session: &Session<'_>) {
         if key.kind == KeyEventKind::Release {
             return;

@@ -15,6 +15,7 @@ use goodput_runlog::Cancel;
 
 use crate::args::ProgressArgs;
 use board::Board;
+pub(crate) use lines::seconds;
 
 /// Where progress is shown, and as what.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

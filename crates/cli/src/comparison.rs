@@ -1,0 +1,122 @@
+//! What `demo` and `compare` share: arms side by side, one table, one folder.
+
+use std::path::Path;
+
+use goodput_clock::Scale;
+use goodput_experiment::{FinishedArm, compare_finished};
+use goodput_report::Report;
+use goodput_runlog::Cancel;
+use goodput_scenario::Arm;
+
+use crate::args::{ArmsArgs, EngineArgs, OutputArgs};
+use crate::engine::{self, Run};
+use crate::exit::{Exit, Failure};
+use crate::scenarios::Loaded;
+use crate::session::{self, Outcomes, Plan, Task};
+use crate::{output, publish, signals};
+
+/// What is compared, and how.
+#[derive(Debug)]
+pub(crate) struct Question<'a> {
+    /// The command as it was given, such as `goodput compare steady`; flags are added to repeat it.
+    pub(crate) command: String,
+    /// The scenario.
+    pub(crate) loaded: &'a Loaded,
+    /// Which arms.
+    pub(crate) arms: &'a ArmsArgs,
+    /// What carries them out.
+    pub(crate) engine: &'a EngineArgs,
+    /// The speed where the command names none.
+    pub(crate) speed: Scale,
+    /// Where it all goes.
+    pub(crate) output: &'a OutputArgs,
+}
+
+/// Runs the arms, prints the table and leaves the folder.
+pub(crate) fn answer(question: &Question<'_>) -> Result<Exit, Failure> {
+    engine::check(question.engine)?;
+    publish::check(question.output)?;
+    let mut arms = question.loaded.arms(&question.arms.arms)?;
+    let seed = question.engine.seed_or(&question.loaded.plan.scenario);
+    for arm in &mut arms {
+        arm.scenario.seed = seed;
+    }
+    let cancel = signals::cancel_on_signal()?;
+    let audit = engine::audit()?;
+    let outcomes = run_arms(question, &arms, &cancel, audit.path());
+    let command = repeat(question, seed.0);
+    publish_all(question, &arms, outcomes, &engine::audit_lines(&audit)?, &command)
+}
+
+fn run_arms(question: &Question<'_>, arms: &[Arm], cancel: &Cancel, audit: &Path) -> Outcomes {
+    let speed = question.engine.speed.unwrap_or(question.speed);
+    let tasks: Vec<Task<'_>> = arms.iter().map(task).collect();
+    let jobs =
+        question.arms.jobs.map_or_else(|| session::jobs_that_fit(&tasks, speed), usize::from);
+    let jobs = jobs.min(tasks.len());
+    let title = format!(
+        "{}: {} arms, {jobs} at a time, speed {}",
+        question.loaded.plan.scenario.name,
+        tasks.len(),
+        speed.speed()
+    );
+    let plan = Plan {
+        title: &title,
+        tasks: &tasks,
+        jobs,
+        speed,
+        display: question.output.display(),
+        cancel,
+    };
+    session::run_all(&plan, &|index, observer, levers| {
+        let chosen = &arms[index];
+        let run = Run {
+            asked: &question.loaded.asked,
+            scenario: &chosen.scenario,
+            arm: Some(&chosen.name),
+            speed,
+            target: None,
+        };
+        engine::carry_out(&run, observer, levers, cancel, audit)
+    })
+}
+
+fn publish_all(
+    question: &Question<'_>,
+    arms: &[Arm],
+    outcomes: Outcomes,
+    audit: &[u8],
+    command: &str,
+) -> Result<Exit, Failure> {
+    let mut exits = Vec::new();
+    let mut finished = Vec::new();
+    for (arm, outcome) in arms.iter().zip(outcomes) {
+        match outcome {
+            Some(Ok(run)) => finished.push((arm, run.log)),
+            Some(Err(failure)) => {
+                output::error(format_args!("arm {}: {failure}", arm.name));
+                exits.push(failure.exit);
+            }
+            None => exits.push(Exit::Interrupted),
+        }
+    }
+    if !finished.is_empty() {
+        let finished: Vec<_> = finished.iter().map(|(arm, log)| FinishedArm { arm, log }).collect();
+        let comparison = compare_finished(&finished);
+        let report = Report::comparison(&comparison, &finished, command);
+        exits.push(publish::all(question.output, &report, &question.loaded.text, audit)?);
+    }
+    Ok(Exit::worst(exits))
+}
+
+fn task(arm: &Arm) -> Task<'_> {
+    Task { label: &arm.name, scenario: &arm.scenario, control: arm.control }
+}
+
+/// The command with every flag that its outcome depends on.
+fn repeat(question: &Question<'_>, seed: u64) -> String {
+    let speed = question.engine.speed.unwrap_or(question.speed).speed();
+    let arms = &question.arms.arms;
+    let arms = if arms.is_empty() { String::new() } else { format!(" --arms {}", arms.join(",")) };
+    format!("{}{arms} --speed {speed} --seed {seed}", question.command)
+}

@@ -1,0 +1,133 @@
+//! The engines behind `run`, `compare` and `demo`.
+
+use std::fmt::{Display, Write as _};
+use std::fs;
+use std::path::Path;
+use std::sync::mpsc::Receiver;
+
+use goodput_clock::{Scale, Seed};
+use goodput_policy::lever::Lever;
+use goodput_rig::{self as rig, RunOptions};
+use goodput_runlog::{Cancel, Observer, RunLog};
+use goodput_scenario::Scenario;
+use tempfile::NamedTempFile;
+
+use crate::args::{Engine, EngineArgs};
+use crate::exit::Failure;
+
+/// One run to carry out.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Run<'a> {
+    /// The scenario as the command names it.
+    pub(crate) asked: &'a str,
+    /// What is run, with its seed.
+    pub(crate) scenario: &'a Scenario,
+    /// The arm's name.
+    pub(crate) arm: Option<&'a str>,
+    /// Scenario seconds per wall second.
+    pub(crate) speed: Scale,
+    /// Somebody's own service; without it, servers on loopback.
+    pub(crate) target: Option<&'a Target>,
+}
+
+/// Somebody's own service.
+#[derive(Clone, Debug)]
+pub(crate) struct Target {
+    /// Where the load goes.
+    pub(crate) url: String,
+    /// The control planes of its tiers, outermost first; none where there is no view of them.
+    pub(crate) control: Vec<String>,
+    /// The token of the control planes.
+    pub(crate) token: Option<String>,
+}
+
+/// Refuses an engine that is not there.
+pub(crate) fn check(args: &EngineArgs) -> Result<(), Failure> {
+    match args.engine {
+        Engine::Rig => Ok(()),
+        Engine::Simulator => Err(Failure::usage(
+            "--engine simulator: this version has no simulator; leave it out, or write --engine rig",
+        )),
+    }
+}
+
+impl EngineArgs {
+    /// The seed that the command names, else the scenario's.
+    pub(crate) fn seed_or(&self, scenario: &Scenario) -> Seed {
+        self.seed.map_or(scenario.seed, Seed)
+    }
+}
+
+/// Carries a run out on the rig. Every command to a control plane is appended to `audit`.
+pub(crate) fn carry_out(
+    run: &Run<'_>,
+    observer: &mut dyn Observer,
+    levers: Receiver<Lever>,
+    cancel: &Cancel,
+    audit: &Path,
+) -> Result<RunLog, Failure> {
+    let options = RunOptions {
+        scenario: run.scenario.clone(),
+        arm: run.arm.map(ToOwned::to_owned),
+        seed: run.scenario.seed,
+        scale: run.speed,
+        command: run.command(),
+        target: run.target.map_or_else(|| Ok(rig::Target::Loopback), |t| t.tiers(run.scenario))?,
+        audit: Some(audit.to_owned()),
+    };
+    rig::run(options, observer, levers, cancel.clone()).map_err(Failure::usage)
+}
+
+impl Run<'_> {
+    /// The command with every flag that its outcome depends on.
+    fn command(&self) -> String {
+        let mut command = format!("goodput run {}", self.asked);
+        let mut flag = |name: &str, value: &dyn Display| {
+            let _ = write!(command, " --{name} {value}");
+        };
+        if let Some(arm) = self.arm {
+            flag("arm", &arm);
+        }
+        flag("speed", &self.speed.speed());
+        flag("seed", &self.scenario.seed.0);
+        if let Some(target) = self.target {
+            flag("target", &target.url);
+            target.control.iter().for_each(|control| flag("control", control));
+        }
+        command
+    }
+}
+
+impl Target {
+    /// The control planes by the names of the scenario's tiers.
+    fn tiers(&self, scenario: &Scenario) -> Result<rig::Target, Failure> {
+        let (given, tiers) = (self.control.len(), scenario.tiers.len());
+        if given > tiers {
+            return Err(Failure::usage(format!(
+                "--control names {given} control planes, and the scenario has {tiers} tiers; \
+                 give one for each tier, outermost first"
+            )));
+        }
+        let tiers = scenario.tiers.iter().zip(&self.control).map(|(tier, control)| {
+            rig::RemoteTier { name: tier.name.clone(), control: control.clone() }
+        });
+        Ok(rig::Target::Remote(rig::Remote {
+            url: self.url.clone(),
+            tiers: tiers.collect(),
+            token: self.token.clone(),
+        }))
+    }
+}
+
+/// Where a command's runs write down what they ask control planes for, until it goes into the
+/// folder.
+pub(crate) fn audit() -> Result<NamedTempFile, Failure> {
+    NamedTempFile::new()
+        .map_err(|error| Failure::usage(format!("cannot make a temporary file: {error}")))
+}
+
+/// What was written down.
+pub(crate) fn audit_lines(audit: &NamedTempFile) -> Result<Vec<u8>, Failure> {
+    fs::read(audit.path())
+        .map_err(|error| Failure::usage(format!("cannot read the audit log: {error}")))
+}

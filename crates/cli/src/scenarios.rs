@@ -1,0 +1,76 @@
+//! Finds scenarios: a file, or one that comes with goodput, by its name.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::Path;
+
+use goodput_scenario::builtin::{self, Builtin};
+use goodput_scenario::{Arm, Plan};
+
+use crate::exit::Failure;
+
+/// A scenario file that was read and is valid.
+#[derive(Clone, Debug)]
+pub(crate) struct Loaded {
+    /// As it was asked for, to repeat the command.
+    pub(crate) asked: String,
+    /// What the file holds.
+    pub(crate) text: String,
+    /// What it resolves to.
+    pub(crate) plan: Plan,
+}
+
+/// Reads the scenario that `asked` names.
+pub(crate) fn load(asked: &str) -> Result<Loaded, Failure> {
+    let (file, text) = read(asked)?;
+    let plan = Plan::parse(&file, &text).map_err(Failure::usage)?;
+    Ok(Loaded { asked: asked.to_owned(), text, plan })
+}
+
+/// Reads a scenario that comes with goodput.
+pub(crate) fn load_builtin(builtin: Builtin) -> Result<Loaded, Failure> {
+    let plan = Plan::parse(builtin.file, builtin.text).map_err(Failure::usage)?;
+    Ok(Loaded { asked: builtin.name.to_owned(), text: builtin.text.to_owned(), plan })
+}
+
+impl Loaded {
+    /// The arms of those names in the order of the file; all where there are none.
+    pub(crate) fn arms(&self, names: &[String]) -> Result<Vec<Arm>, Failure> {
+        for name in names {
+            self.plan.arm(name).map_err(Failure::usage)?;
+        }
+        let wanted = |arm: &&Arm| names.is_empty() || names.contains(&arm.name);
+        let arms: Vec<Arm> = self.plan.arms.iter().filter(wanted).cloned().collect();
+        if arms.is_empty() {
+            return Err(Failure::usage(format!(
+                "scenario `{}` has no arms to compare; add some, such as\n[[arm]]\nname = \"naive\"",
+                self.plan.scenario.name
+            )));
+        }
+        Ok(arms)
+    }
+}
+
+/// The name of the file, for messages, and what it holds.
+fn read(asked: &str) -> Result<(String, String), Failure> {
+    let path = Path::new(asked);
+    if !path.exists()
+        && let Some(builtin) = builtin::by_name(asked)
+    {
+        return Ok((builtin.file.to_owned(), builtin.text.to_owned()));
+    }
+    match fs::read(path) {
+        Ok(bytes) => String::from_utf8(bytes).map(|text| (asked.to_owned(), text)).map_err(|_| {
+            Failure::usage(format!("{asked}: not a text file in UTF-8, so not a scenario"))
+        }),
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            let names: Vec<_> = builtin::ALL.iter().map(|builtin| builtin.name).collect();
+            Err(Failure::usage(format!(
+                "{asked}: no such file, and no scenario of that name comes with goodput; \
+                 give a file, or one of {}",
+                names.join(", ")
+            )))
+        }
+        Err(error) => Err(Failure::usage(format!("{asked}: cannot read it: {error}"))),
+    }
+}
