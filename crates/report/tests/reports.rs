@@ -1,5 +1,7 @@
 //! Every form of a report says what the run was, whatever stands in the scenario.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on panics")]
+
 mod support;
 
 use goodput_clock::Seed;

@@ -2,6 +2,8 @@
 //!
 //! To write them anew: `GOODPUT_WRITE_SCHEMAS=1 cargo test -p goodput-report --test schemas`.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on panics")]
+
 mod support;
 
 use std::path::PathBuf;

@@ -76,6 +76,24 @@ impl Series {
     fn entry(&self) -> serde_json::Value {
         serde_json::json!({ "key": self.key, "name": self.name, "ink": self.ink })
     }
+
+    /// Its range and its end, in a sentence.
+    fn in_words(&self, unit: Unit) -> String {
+        let seen: Vec<f64> =
+            self.values.iter().copied().filter(|value| value.is_finite()).collect();
+        let low = seen.iter().copied().fold(f64::INFINITY, f64::min);
+        let high = seen.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        match seen.last() {
+            None => format!("{}: never seen.", self.name),
+            Some(last) => format!(
+                "{}: from {} to {}, {} at the end.",
+                self.name,
+                unit.write(low),
+                unit.write(high),
+                unit.write(*last)
+            ),
+        }
+    }
 }
 
 /// How a series is drawn.
@@ -108,6 +126,14 @@ impl Unit {
             Self::Number => format::number(value),
             Self::Seconds => format::seconds(value),
             Self::Percent => format::percent(value),
+        }
+    }
+
+    /// The label of a tick; ticks of one axis of delays stay in seconds above one.
+    fn tick(self, value: f64) -> String {
+        match self {
+            Self::Seconds if value >= 1.0 => format!("{} s", format::number(value)),
+            Self::Number | Self::Seconds | Self::Percent => self.write(value),
         }
     }
 
@@ -169,7 +195,7 @@ impl Chart<'_> {
                     div.y aria-hidden="true" {
                         @for tick in self.axis.ticks() {
                             span style=(format!("bottom:{}%", hundredths(self.axis.place(tick)))) {
-                                (self.unit.write(tick))
+                                (self.unit.tick(tick))
                             }
                         }
                     }
@@ -307,27 +333,11 @@ impl Chart<'_> {
 
     /// The chart in words, for who cannot see it.
     fn describe(&self) -> String {
-        let mut text = String::new();
-        for series in &self.series {
-            let seen = series.values.iter().copied().filter(|value| value.is_finite());
-            let (low, high) = seen
-                .clone()
-                .fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)));
-            match seen.last() {
-                None => text.push_str(&format!("{}: never seen. ", series.name)),
-                Some(last) => text.push_str(&format!(
-                    "{}: from {} to {}, {} at the end. ",
-                    series.name,
-                    self.unit.write(low),
-                    self.unit.write(high),
-                    self.unit.write(last)
-                )),
-            }
-        }
-        for (value, name) in &self.levels {
-            text.push_str(&format!("{name}: {}. ", self.unit.write(*value)));
-        }
-        text.trim_end().to_owned()
+        let mut sentences: Vec<_> = self.series.iter().map(|s| s.in_words(self.unit)).collect();
+        let levels = self.levels.iter();
+        sentences
+            .extend(levels.map(|(value, name)| format!("{name}: {}.", self.unit.write(*value))));
+        sentences.join(" ")
     }
 }
 

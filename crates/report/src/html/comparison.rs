@@ -25,7 +25,7 @@ pub(super) fn page(
         .enumerate()
         .map(|(index, run)| Track::new(index, run.log, run.scenario))
         .collect();
-    let scales = Scales::of(tracks.iter());
+    let scales = Scales::of(&tracks);
     let sets: Vec<_> = runs.iter().map(|r| parameters::flatten(&r.log.meta.parameters)).collect();
     let differing = parameters::differing(&sets, &["expect", "name", "description"]);
     let arms: Vec<_> = comparison.rows.iter().zip(runs).zip(&tracks).zip(&sets).collect();
@@ -145,7 +145,9 @@ fn arm(
     data: &mut Data,
 ) -> Markup {
     let charts = panels::small(track, scales);
-    charts.iter().for_each(|chart| data.add(chart));
+    for chart in &charts {
+        data.add(chart);
+    }
     html! {
         article.card.arm.(row.verdict.name()) {
             header {
@@ -153,7 +155,7 @@ fn arm(
                 (headline::chip(row.verdict))
                 @if !row.held { span.no { "expected " (row.expected) } }
                 @if !row.description.is_empty() { p { (row.description) } }
-                p { (row.judgement.summary) }
+                p.says-too { (row.judgement.summary) }
             }
             div.multiples { @for chart in &charts { (chart.render()) } }
             details {

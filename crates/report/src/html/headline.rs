@@ -32,15 +32,15 @@ pub(super) fn tiles(judgement: &Judgement) -> Markup {
     let delay = phases.after.and_then(|after| after.queue_delay_peak);
     html! {
         dl.card.tiles {
-            (tile("Goodput before", rate(phases.before), "/s"))
-            @if judgement.trigger.is_some() { (tile("during the fault", rate(phases.during), "/s")) }
-            (tile("in the end", rate(phases.end), "/s"))
-            (tile("Throughput in the end", end(|f| f.throughput).map(format::number), "/s"))
-            (tile("Attempts per request", end(|f| f.attempts_per_request).map(format::number), ""))
-            (tile("Wasted work", end(|f| f.wasted_share).map(format::percent), ""))
-            (tile("Longest queue delay after", delay.map(format::seconds), ""))
+            (tile("Goodput before", rate(phases.before).as_deref(), "/s"))
+            @if judgement.trigger.is_some() { (tile("during the fault", rate(phases.during).as_deref(), "/s")) }
+            (tile("in the end", rate(phases.end).as_deref(), "/s"))
+            (tile("Throughput in the end", end(|f| f.throughput).map(format::number).as_deref(), "/s"))
+            (tile("Attempts per request", end(|f| f.attempts_per_request).map(format::number).as_deref(), ""))
+            (tile("Wasted work", end(|f| f.wasted_share).map(format::percent).as_deref(), ""))
+            (tile("Longest queue delay after", delay.map(format::seconds).as_deref(), ""))
             @if judgement.trigger.is_some() {
-                (tile("Time to recover", Some(time_to_recover(judgement)), ""))
+                (tile("Time to recover", Some(time_to_recover(judgement)).as_deref(), ""))
             }
         }
     }
@@ -79,11 +79,11 @@ fn expectation(run: &ReportedRun<'_>) -> String {
     text
 }
 
-fn tile(name: &str, value: Option<String>, unit: &str) -> Markup {
+fn tile(name: &str, value: Option<&str>, unit: &str) -> Markup {
     html! {
         div.tile {
             dt { (name) }
-            dd { (value.as_deref().unwrap_or("–")) @if value.is_some() { small { (unit) } } }
+            dd { (value.unwrap_or("–")) @if value.is_some() { small { (unit) } } }
         }
     }
 }

@@ -17,14 +17,14 @@ pub(super) struct Scales {
 
 impl Scales {
     /// The smallest scales that hold all of these runs.
-    pub(super) fn of<'a>(tracks: impl Iterator<Item = &'a Track> + Clone) -> Self {
-        let rate = tracks.clone().flat_map(Track::story).map(|s| largest(&s.values));
-        let attempts = tracks.clone().map(|track| largest(&track.attempts_per_request()));
-        let delays = tracks.clone().map(|track| {
+    pub(super) fn of(tracks: &[Track]) -> Self {
+        let rate = tracks.iter().flat_map(Track::story).map(|s| largest(&s.values));
+        let attempts = tracks.iter().map(|track| largest(&track.attempts_per_request()));
+        let delays = tracks.iter().map(|track| {
             let delays = track.tiers.iter().flat_map(|tier| queue_delay(track, tier));
             delays.map(|s| largest(&s.values)).fold(0.0, f64::max)
         });
-        let timeout = tracks.clone().filter_map(|track| track.timeout).fold(0.0, f64::max);
+        let timeout = tracks.iter().filter_map(|track| track.timeout).fold(0.0, f64::max);
         Self {
             rate: Axis::linear(rate.fold(0.0, f64::max)),
             attempts: Axis::linear(attempts.fold(1.0, f64::max)),
@@ -34,7 +34,7 @@ impl Scales {
 }
 
 /// Every chart of a run, the one that tells the story first.
-pub(super) fn full<'a>(track: &'a Track, scales: Scales) -> Vec<Chart<'a>> {
+pub(super) fn full(track: &Track, scales: Scales) -> Vec<Chart<'_>> {
     let draft = Draft { track, scales, size: Size::Half };
     let mut charts = vec![Draft { size: Size::Hero, ..draft }.story(), draft.attempts()];
     for tier in &track.tiers {
@@ -48,7 +48,7 @@ pub(super) fn full<'a>(track: &'a Track, scales: Scales) -> Vec<Chart<'a>> {
 }
 
 /// The four charts by which arms are compared.
-pub(super) fn small<'a>(track: &'a Track, scales: Scales) -> Vec<Chart<'a>> {
+pub(super) fn small(track: &Track, scales: Scales) -> Vec<Chart<'_>> {
     let draft = Draft { track, scales, size: Size::Small };
     let mut charts = vec![draft.story(), draft.attempts()];
     if let Some(tier) = track.tiers.last() {
@@ -87,7 +87,10 @@ impl<'a> Draft<'a> {
     }
 
     fn story(&self) -> Chart<'a> {
-        let title = "Goodput, throughput and offered load, per second";
+        let title = match self.size {
+            Size::Small => "Requests per second",
+            Size::Hero | Size::Half => "Goodput, throughput and offered load, per second",
+        };
         Chart {
             series: self.track.story(),
             note: self.note(
@@ -281,7 +284,7 @@ impl<'a> Draft<'a> {
             axis: Axis::linear(largest(&open).max(largest(&new)).max(1.0)),
             series: vec![
                 series("connections", "open", "s-served", Draw::Line, open),
-                series("connects", "new per second", "s-wasted", Draw::Line, new),
+                series("connects", "new a second", "s-wasted", Draw::Line, new),
             ],
             note: self.note("Connections that are open, and connections opened per second."),
             ..self.chart("connections", "Connections", Unit::Number, self.scales.rate)

@@ -74,7 +74,9 @@ fn collect(value: &Value, path: String, flat: &mut Flat, depth: usize) {
             let text = if items.is_empty() { "none".to_owned() } else { items.join(", ") };
             flat.insert(path, text);
         }
-        _ => drop(flat.insert(path, plain(value))),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => {
+            flat.insert(path, plain(value));
+        }
     }
 }
 

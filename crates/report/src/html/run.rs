@@ -39,8 +39,10 @@ pub(super) fn page(run: &ReportedRun<'_>, data: &mut Data) -> Markup {
 
 /// Every chart of a run.
 pub(super) fn charts(track: &Track, data: &mut Data) -> Markup {
-    let charts = panels::full(track, Scales::of(std::iter::once(track)));
-    charts.iter().for_each(|chart| data.add(chart));
+    let charts = panels::full(track, Scales::of(std::slice::from_ref(track)));
+    for chart in &charts {
+        data.add(chart);
+    }
     html! {
         div.charts {
             @for chart in &charts { (chart.render()) }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use goodput_runlog::{EventKind, Quantiles, RunLog, TierWindow, Window};
+use goodput_runlog::{Event, EventKind, Quantiles, RunLog, TierWindow, Window};
 use goodput_scenario::Scenario;
 
 use super::chart::{Draw, Series, Timeline};
@@ -152,12 +152,12 @@ fn marks(log: &RunLog) -> Vec<Mark> {
         let start = event.at.as_secs_f64();
         match &event.kind {
             EventKind::FaultStarted { name, tier, what } => {
-                let end = log.events[index..].iter().find_map(|later| match &later.kind {
-                    EventKind::FaultEnded { name: n, tier: t } if n == name && t == tier => {
-                        Some(later.at.as_secs_f64())
-                    }
-                    _ => None,
-                });
+                let ends = |later: &&Event| {
+                    matches!(&later.kind, EventKind::FaultEnded { name: n, tier: t }
+                        if n == name && t == tier)
+                };
+                let ended = log.events[index..].iter().find(ends);
+                let end = ended.map(|later| later.at.as_secs_f64());
                 let label = shortened(what);
                 marks.push(Mark { start, end: Some(end.unwrap_or(end_of_run)), label });
             }

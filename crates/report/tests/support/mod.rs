@@ -15,14 +15,15 @@ mod scenario;
 use goodput_runlog::RunLog;
 use goodput_scenario::{Arm, Plan};
 
-pub use model::run;
-pub use scenario::{SCENARIO, defence, plan};
+pub(crate) use model::run;
+pub(crate) use scenario::{SCENARIO, defence, plan};
 
 /// The command that stands in sample comparisons.
-pub const COMPARE: &str = "goodput compare scenarios/database-failover.toml --speed 10 --seed 42";
+pub(crate) const COMPARE: &str =
+    "goodput compare scenarios/database-failover.toml --speed 10 --seed 42";
 
 /// A run of every arm, in order.
-pub fn logs(plan: &Plan) -> Vec<RunLog> {
+pub(crate) fn logs(plan: &Plan) -> Vec<RunLog> {
     let run_arm = |arm: &Arm| run(&arm.scenario, Some(&arm.name), defence(&arm.name));
     plan.arms.iter().map(run_arm).collect()
 }

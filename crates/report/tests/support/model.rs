@@ -37,7 +37,7 @@ struct World {
 }
 
 /// Carries `scenario` out in the model.
-pub fn run(scenario: &Scenario, arm: Option<&str>, defence: Defence) -> RunLog {
+pub(crate) fn run(scenario: &Scenario, arm: Option<&str>, defence: Defence) -> RunLog {
     let seconds = scenario.duration.as_secs();
     let mut random = Seed(42).stream("report-model");
     let mut world = World::new(scenario, defence);
@@ -175,10 +175,8 @@ impl World {
         client.attempts += count;
         tier.received += count;
         let waiting: u64 = self.queue.iter().map(|cohort| cohort.count).sum();
-        let room = match self.defence {
-            Defence::BoundedQueue => 190_u64.saturating_sub(waiting),
-            _ => u64::MAX,
-        };
+        let bounded = self.defence == Defence::BoundedQueue;
+        let room = if bounded { 190_u64.saturating_sub(waiting) } else { u64::MAX };
         let admitted = count.min(room);
         if admitted < count {
             *tier.refused.entry("queue-full".to_owned()).or_default() += count - admitted;

@@ -4,7 +4,7 @@ use goodput_scenario::Plan;
 
 /// What the model does against the failure.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Defence {
+pub(crate) enum Defence {
     /// Nothing.
     Naive,
     /// Longer waits before a retry.
@@ -20,15 +20,15 @@ pub enum Defence {
 }
 
 /// The scenario file.
-pub const SCENARIO: &str = include_str!("../../../../scenarios/database-failover.toml");
+pub(crate) const SCENARIO: &str = include_str!("../../../../scenarios/database-failover.toml");
 
 /// The headline with its arms.
-pub fn plan() -> Plan {
+pub(crate) fn plan() -> Plan {
     Plan::parse("scenarios/database-failover.toml", SCENARIO).expect("the headline is valid")
 }
 
 /// What the model does in an arm.
-pub fn defence(arm: &str) -> Defence {
+pub(crate) fn defence(arm: &str) -> Defence {
     match arm {
         "backoff-only" => Defence::BackoffOnly,
         "no-retries" => Defence::NoRetries,
