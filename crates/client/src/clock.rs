@@ -1,6 +1,6 @@
 //! Scenario time from the monotonic clock.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use goodput_clock::{Scale, Timestamp};
 
@@ -48,12 +48,10 @@ impl WallClock {
 }
 
 /// Far enough to mean "never", and near enough for every platform's `Instant`.
-const FAR: std::time::Duration = std::time::Duration::from_secs(365 * 24 * 3600);
+const FAR: Duration = Duration::from_hours(365 * 24);
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     #[test]
@@ -63,12 +61,12 @@ mod tests {
         let at = Timestamp::from_secs(25);
         assert_eq!(clock.instant_of(at), epoch + Duration::from_millis(2500));
         assert_eq!(clock.timestamp_of(clock.instant_of(at)), at);
-        assert!(clock.instant_of(Timestamp::MAX) > epoch + Duration::from_secs(86400));
+        assert!(clock.instant_of(Timestamp::MAX) > epoch + Duration::from_hours(24));
     }
 
     #[test]
     fn the_clock_reads_zero_before_its_epoch() {
-        let epoch = Instant::now() + Duration::from_secs(60);
+        let epoch = Instant::now() + Duration::from_mins(1);
         assert_eq!(WallClock::new(epoch, Scale::REAL).now(), Timestamp::ZERO);
     }
 }

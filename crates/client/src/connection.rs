@@ -173,10 +173,10 @@ async fn stream<O: Observer, F>(
 }
 
 fn ready_or_broken(polled: Poll<Ended>, closed: bool) -> Poll<Ended> {
-    match polled {
-        Poll::Pending if closed => Poll::Ready(Ended::failed(FailureClass::Connect)),
-        polled => polled,
+    if closed && polled.is_pending() {
+        return Poll::Ready(Ended::failed(FailureClass::Connect));
     }
+    polled
 }
 
 /// Whether this process, not the server, is why there is no connection.

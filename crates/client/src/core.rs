@@ -1,14 +1,14 @@
 //! The state of a client: requests in flight, and what follows from each event.
 
+mod running;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use goodput_clock::Timestamp;
 use goodput_policy::attempt::{AttemptResult, FailureClass};
 use goodput_policy::retry::{Call, LayerCounters, Layers, Outcome, Step, StopReason};
-use http_body_util::Full;
 use slab::Slab;
-use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
 
 use crate::client::Shared;
@@ -16,8 +16,11 @@ use crate::clock::WallClock;
 use crate::connection;
 use crate::observer::{AttemptEnd, Observer, RequestEnd};
 use crate::pool::{Connection, ConnectionId, Pool};
-use crate::request::{Answer, CallEnd, Request, Template};
+use crate::request::{CallEnd, Template};
 use crate::timers::{Ticket, Timers};
+
+pub(crate) use running::{Begin, Ended, Job};
+use running::{Phase, Running, is_current, note_lag};
 
 /// Everything that changes while a client runs.
 #[derive(Debug)]
@@ -36,85 +39,6 @@ pub(crate) struct Core<O> {
     stopped: Vec<[u64; StopReason::ALL.len()]>,
     /// When whoever drives the time-outs will next look, unless woken.
     alarm: Timestamp,
-}
-
-/// A request that has not ended.
-#[derive(Debug)]
-struct Running {
-    /// Tells it from the requests that had its slot before.
-    id: u64,
-    call: Call,
-    request: Request,
-    client: u32,
-    intended: Timestamp,
-    lag_known: bool,
-    /// The attempt or backoff that runs; other tickets for this slot are void.
-    serial: u64,
-    phase: Phase,
-    until: Timestamp,
-    attempt_deadline: Timestamp,
-    number: u32,
-    sent: Option<Timestamp>,
-    /// When the attempt began, and how long it stood in line before it had a connection.
-    began: Timestamp,
-    in_line: Duration,
-    unsent: u32,
-    answer: Option<Answer>,
-    reply: Option<oneshot::Sender<CallEnd>>,
-}
-
-/// What a request waits for.
-#[derive(Debug)]
-enum Phase {
-    /// The end of a backoff.
-    Backoff,
-    /// Permission to connect, or a connection of its instance.
-    InLine,
-    /// An answer over this connection, or that it is established.
-    Connection(ConnectionId),
-    /// An answer on a stream of this connection.
-    Stream(ConnectionId, AbortHandle),
-}
-
-impl Running {
-    fn leave_line(&mut self, now: Timestamp) {
-        self.in_line = now.since(self.began);
-    }
-
-    /// Whether an attempt that times out never had a fair chance because of the caps: it still
-    /// stands in line, or stood there for the larger part of its time.
-    fn is_unsent(&self, now: Timestamp, phase: &Phase) -> bool {
-        matches!(phase, Phase::InLine) || self.in_line > now.since(self.began) / 2
-    }
-}
-
-/// An attempt that a connection's task has taken.
-pub(crate) struct Job {
-    pub(crate) ticket: Ticket,
-    pub(crate) request: http::Request<Full<bytes::Bytes>>,
-}
-
-/// How an attempt ended on its connection.
-pub(crate) struct Ended {
-    pub(crate) result: AttemptResult,
-    pub(crate) answer: Option<Answer>,
-    /// Whether the generator's own limits are to blame.
-    pub(crate) unsent: bool,
-}
-
-impl Ended {
-    pub(crate) const fn failed(class: FailureClass) -> Self {
-        Self { result: AttemptResult::Failure(class), answer: None, unsent: false }
-    }
-}
-
-/// A request to begin.
-pub(crate) struct Begin {
-    pub(crate) client: u32,
-    pub(crate) intended: Timestamp,
-    pub(crate) deadline: Timestamp,
-    pub(crate) request: Request,
-    pub(crate) reply: Option<oneshot::Sender<CallEnd>>,
 }
 
 impl<O: Observer> Core<O> {
@@ -210,7 +134,7 @@ impl<O: Observer> Core<O> {
                     self.tell_refusals(now);
                     self.follow(shared, now, slot, step);
                 }
-                phase => {
+                phase @ (Phase::InLine | Phase::Connection(_) | Phase::Stream(..)) => {
                     let unsent = running.is_unsent(now, &phase);
                     self.let_go(now, phase);
                     let ended = Ended { unsent, ..Ended::failed(FailureClass::Timeout) };
@@ -424,14 +348,13 @@ impl<O: Observer> Core<O> {
     /// reset.
     fn let_go(&mut self, now: Timestamp, phase: Phase) {
         match phase {
-            Phase::Backoff | Phase::InLine => {}
             Phase::Connection(id) if !self.http2 => {
                 if let Some(task) = self.close(now, id).and_then(|connection| connection.task) {
                     task.abort();
                 }
             }
-            // Its task finds the ticket void.
-            Phase::Connection(_) => {}
+            // Over HTTP/2 a connection's task finds the ticket void when it comes to it.
+            Phase::Backoff | Phase::InLine | Phase::Connection(_) => {}
             Phase::Stream(id, task) => {
                 task.abort();
                 self.free(now, id);
@@ -524,16 +447,5 @@ impl<O: Observer> Core<O> {
             self.alarm = at;
             shared.changed.notify_one();
         }
-    }
-}
-
-fn is_current(calls: &Slab<Running>, ticket: Ticket) -> bool {
-    calls.get(ticket.slot as usize).is_some_and(|running| running.serial == ticket.serial)
-}
-
-fn note_lag<O: Observer>(observer: &mut O, running: &mut Running, now: Timestamp) {
-    if !running.lag_known {
-        running.lag_known = true;
-        observer.on_request_sent(now, now.since(running.intended));
     }
 }

@@ -202,7 +202,9 @@ impl Pool {
             if self.order == PoolOrder::Lifo {
                 open.reverse();
             }
-            open.into_iter().for_each(|id| instance.idle.put(id));
+            for id in open {
+                instance.idle.put(id);
+            }
         }
     }
 

@@ -1,5 +1,7 @@
 //! The client over HTTP/2.
 
+#![expect(clippy::unwrap_used, reason = "a test fails where it cannot go on")]
+
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;

@@ -1,5 +1,7 @@
 //! The load generator against a server that counts.
 
+#![expect(clippy::unwrap_used, reason = "a test fails where it cannot go on")]
+
 #[path = "../../client/tests/server/mod.rs"]
 mod server;
 
@@ -122,8 +124,8 @@ fn windows_and_totals_equal_what_the_server_counted_to_the_request() {
     assert_eq!((good, good + lost), (report.good, report.offered));
     assert_eq!(good, seen.len() as u64 - refused);
     assert_eq!(sum(&report, |window| window.window.connects), server.accepted() as u64);
-    let last = report.windows.last().unwrap();
-    assert_eq!((last.window.attempts_in_flight, last.window.requests_in_flight), (0, 0));
+    let end = &report.windows.last().unwrap().window;
+    assert_eq!((end.attempts_in_flight, end.requests_in_flight), (0, 0));
     let counters = &report.layers["client"];
     assert_eq!(counters.first + counters.retries, seen.len() as u64);
     let attempts: u64 = report

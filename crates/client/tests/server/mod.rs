@@ -1,6 +1,11 @@
 //! A server whose behaviour each request chooses by its path, and that counts what it sees.
 
-#![allow(dead_code, unreachable_pub, missing_docs, reason = "shared by the tests of two crates")]
+#![expect(
+    dead_code,
+    unreachable_pub,
+    clippy::unwrap_used,
+    reason = "shared by the tests of two crates, neither of which uses all of it"
+)]
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
