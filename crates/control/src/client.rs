@@ -17,7 +17,8 @@ use crate::api::{
 use crate::token::Token;
 pub use error::ClientError;
 
-/// Speaks to the control plane of one process. Clones share connections.
+/// Speaks to the control plane of one process. Clones share connections, and so belong to one runtime
+/// (see [`with_own_connections`](Self::with_own_connections)).
 ///
 /// Nothing is retried and no proxy is used: a command reaches the process once or not at all.
 #[derive(Clone, Debug)]
@@ -36,15 +37,17 @@ impl ControlClient {
     /// Where `address` is none, or no client can be made.
     pub fn new(address: &str, token: Option<Token>) -> Result<Self, ClientError> {
         let base = base_url(address).ok_or_else(|| ClientError::Address(address.to_owned()))?;
-        let http = reqwest::Client::builder()
-            .retry(reqwest::retry::never())
-            .redirect(reqwest::redirect::Policy::none())
-            .no_proxy()
-            .connect_timeout(CONNECT_TIMEOUT)
-            .pool_idle_timeout(POOL_IDLE)
-            .build()
-            .map_err(|error| unreachable(&base, &error))?;
+        let http = connections().map_err(|error| unreachable(&base, &error))?;
         Ok(Self { http, base, token, timeout: TIMEOUT })
+    }
+
+    /// The same client with connections of its own. Connections live on the runtime that opened
+    /// them, so a client that goes to another runtime needs this.
+    #[must_use]
+    pub fn with_own_connections(&self) -> Self {
+        // It was built once with the same settings, so it can be built again.
+        let http = connections().unwrap_or_else(|_| self.http.clone());
+        Self { http, ..self.clone() }
     }
 
     /// The same client with a time-out of its own for each command; 5 s by default.
@@ -300,6 +303,16 @@ impl ControlClient {
     fn garbage(&self, problem: &dyn std::fmt::Display) -> ClientError {
         ClientError::Garbage { url: self.base.clone(), problem: problem.to_string() }
     }
+}
+
+fn connections() -> Result<reqwest::Client, reqwest::Error> {
+    reqwest::Client::builder()
+        .retry(reqwest::retry::never())
+        .redirect(reqwest::redirect::Policy::none())
+        .no_proxy()
+        .connect_timeout(CONNECT_TIMEOUT)
+        .pool_idle_timeout(POOL_IDLE)
+        .build()
 }
 
 fn base_url(address: &str) -> Option<Url> {

@@ -207,7 +207,22 @@ const BODY_TIMEOUT: Duration = Duration::from_secs(5);
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(100_000))]
+
+        #[test]
+        fn no_host_panics_and_what_is_read_is_its_beginning(
+            host in "[a-z0-9.:@\\[\\]%_\\- ]{0,24}|\\PC{0,12}",
+        ) {
+            if let Some(bare) = without_port(&host) {
+                prop_assert!(host.to_ascii_lowercase().starts_with(&bare), "{host:?} {bare:?}");
+            }
+        }
+    }
 
     #[test]
     fn hosts_are_read_without_their_port() {

@@ -44,7 +44,11 @@ impl Injector {
     ///
     /// As [`Listener::start`].
     pub fn start(config: InjectorConfig) -> Result<Self, StartError> {
-        let desk = Arc::new(Desk::new(config.targets, config.terms, config.audit.clone()));
+        let desk = Arc::new(Desk::new(
+            config.targets.with_own_connections(),
+            config.terms,
+            config.audit.clone(),
+        ));
         let plane = routes::plane(Arc::clone(&desk), config.audit);
         let listener = Listener::start(config.bind, config.guard, plane)?;
         Ok(Self { desk, listener })

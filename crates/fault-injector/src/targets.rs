@@ -43,6 +43,19 @@ impl Targets {
         Self { tiers, load }
     }
 
+    /// The same with connections of their own, for another runtime.
+    #[must_use]
+    pub(crate) fn with_own_connections(&self) -> Self {
+        let own = |(tier, client): &(String, ControlClient)| {
+            (tier.clone(), client.with_own_connections())
+        };
+        let load = match &self.load {
+            LoadTarget::Control(client) => LoadTarget::Control(client.with_own_connections()),
+            LoadTarget::None | LoadTarget::Channel(_) => self.load.clone(),
+        };
+        Self { tiers: self.tiers.iter().map(own).collect(), load }
+    }
+
     /// The tiers, outermost first.
     pub fn tiers(&self) -> &[(String, ControlClient)] {
         &self.tiers

@@ -101,6 +101,7 @@ impl Timeline {
     /// Where a control plane that it needs is missing, or no thread can be made.
     pub fn start(self, targets: Targets, options: PlayOptions) -> Result<Playing, StartPlayError> {
         self.check(&targets)?;
+        let targets = targets.with_own_connections();
         let (sender, events) = mpsc::channel();
         let stop = Stop::new();
         let stopped = stop.clone();
