@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use goodput_clock::Scale;
 
-use crate::commands::{compare, completions, demo, healthcheck, lever, man, report, run, validate};
+use crate::commands::{
+    compare, completions, demo, fault, healthcheck, lever, load, man, report, run, serve, validate,
+};
 use crate::{help, values};
 
 /// Reproduces metastable failure on real sockets, and tells whether goodput returns after a fault
@@ -26,6 +28,12 @@ pub(crate) enum Command {
     Run(run::RunArgs),
     /// Runs every arm of a scenario and puts them into one table
     Compare(compare::CompareArgs),
+    /// Serves as a tier: an order-status server, or a gateway in front of another service
+    Serve(serve::ServeArgs),
+    /// Sends an open-loop load to a target, without judging it
+    Load(load::LoadArgs),
+    /// Puts faults into a running server, and takes them out
+    Fault(fault::FaultArgs),
     /// Pulls a lever on a running server or load generator
     Lever(lever::LeverArgs),
     /// Judges a saved run again and draws its report

@@ -41,7 +41,7 @@ pub(crate) fn answer(question: &Question<'_>) -> Result<Exit, Failure> {
     for arm in &mut arms {
         arm.scenario.seed = seed;
     }
-    let cancel = signals::cancel_on_signal()?;
+    let cancel = signals::cancel_on_signal(signals::REVERTING)?;
     let audit = engine::audit()?;
     let outcomes = run_arms(question, &arms, &cancel, audit.path());
     let command = repeat(question, seed.0);
@@ -116,7 +116,8 @@ fn task(arm: &Arm) -> Task<'_> {
 /// The command with every flag that its outcome depends on.
 fn repeat(question: &Question<'_>, seed: u64) -> String {
     let speed = question.engine.speed.unwrap_or(question.speed).speed();
-    let arms = &question.arms.arms;
-    let arms = if arms.is_empty() { String::new() } else { format!(" --arms {}", arms.join(",")) };
-    format!("{}{arms} --speed {speed} --seed {seed}", question.command)
+    let names = &question.arms.arms;
+    let only =
+        if names.is_empty() { String::new() } else { format!(" --arms {}", names.join(",")) };
+    format!("{}{only} --speed {speed} --seed {seed}", question.command)
 }

@@ -3,9 +3,10 @@
 use std::fmt::Write as _;
 use std::fs;
 use std::future::Future;
+use std::path::Path;
 
 use goodput_control::api::{Cause, FaultView, LoadState, ServerState};
-use goodput_control::{ClientError, ControlClient, Guard, TOKEN_FLAG, Token};
+use goodput_control::{Audit, ClientError, ControlClient, Guard, TOKEN_FLAG, Token};
 use goodput_policy::fault::{CapacityMode, FaultKind};
 use serde::Serialize;
 use serde_json::Value;
@@ -47,6 +48,11 @@ impl TokenArgs {
     pub(crate) fn client(&self, url: &str) -> Result<ControlClient, Failure> {
         ControlClient::new(url, self.read()?).map_err(Failure::usage)
     }
+}
+
+/// The audit log of a process: a file, or the memory of its last commands.
+pub(crate) fn audit(file: Option<&Path>) -> Result<Audit, Failure> {
+    file.map_or_else(|| Ok(Audit::memory()), |path| Audit::file(path).map_err(Failure::usage))
 }
 
 /// Who asks, for the audit log.
@@ -101,6 +107,7 @@ pub(crate) fn server_text(state: &ServerState) -> String {
         format!("{} waiting, the oldest for {}", state.queued, seconds(state.oldest_age)),
     );
     line("in service", state.in_service.to_string());
+    line("limiter", compact(&state.limiter));
     text + &faults_text(&state.faults)
 }
 
@@ -154,7 +161,8 @@ pub(crate) fn load_text(state: &LoadState) -> String {
     text
 }
 
-fn fault_text(fault: &FaultKind) -> String {
+/// What a fault does, in words.
+pub(crate) fn fault_text(fault: &FaultKind) -> String {
     match fault {
         FaultKind::Capacity { to, mode } => {
             let mode = match mode {

@@ -19,6 +19,7 @@ macro_rules! short_exit_codes {
     () => {
         "Exit codes:
   0  done
+  1  a fault ended before its time
   2  the command is wrong, or nobody answers
   4  interrupted; faults reverted
   5  clean-up could not be confirmed: a fault may be in force still"
@@ -132,6 +133,19 @@ pub(crate) const FAULT: &str = concat!(
 A fault stays in force only while its lease is renewed. `cut` and `stall` renew it until --for has
 passed and revert it then, or on Ctrl-C; with --detach they leave it to a lease of that length.
 Durations here are wall time.
+
+",
+    short_exit_codes!()
+);
+
+pub(crate) const INJECTOR: &str = concat!(
+    "Examples:
+  goodput fault serve
+  goodput fault serve --control gateway=http://127.0.0.1:9904 --control order-status=http://127.0.0.1:9901
+
+It answers GET /state, GET|POST /faults, DELETE /faults/{name}, GET|POST|DELETE /timeline,
+POST /reset, GET /metrics and GET /healthz. A signal ends every fault, then the process. Kill it,
+and the servers end the faults when their leases run out.
 
 ",
     short_exit_codes!()

@@ -1,6 +1,7 @@
 //! SIGINT, SIGTERM and SIGHUP: they stop what goes on, and never skip the clean-up.
 
 use std::io;
+use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 
 use goodput_runlog::Cancel;
@@ -8,23 +9,42 @@ use goodput_runlog::Cancel;
 use crate::exit::Failure;
 use crate::output;
 
-/// Cancels at the first signal. Later ones change nothing: faults are reverted all the same.
-pub(crate) fn cancel_on_signal() -> Result<Cancel, Failure> {
+/// Cancels at the first signal, and says so in the words of `notice`. Later ones change nothing:
+/// what has to be cleaned up is cleaned up all the same.
+pub(crate) fn cancel_on_signal(notice: &'static str) -> Result<Cancel, Failure> {
     let cancel = Cancel::new();
     let handle = cancel.clone();
     on_signals(move |count| {
         handle.cancel();
-        output::note(if count == 1 {
-            "stopping: faults are being reverted"
-        } else {
-            "still stopping: reverting faults is not skipped"
-        });
+        output::note(if count == 1 { notice } else { "still stopping: clean-up is not skipped" });
     })?;
     Ok(cancel)
 }
 
+/// The first signal from now on.
+#[derive(Debug)]
+pub(crate) struct FirstSignal(Receiver<()>);
+
+/// Listens for the signal that ends a process which runs until then.
+pub(crate) fn first() -> Result<FirstSignal, Failure> {
+    let (sender, receiver) = channel();
+    on_signals(move |_| {
+        // Later signals find nobody who waits, and change nothing.
+        let _ = sender.send(());
+    })?;
+    Ok(FirstSignal(receiver))
+}
+
+impl FirstSignal {
+    /// Waits for it.
+    pub(crate) fn wait(&self) {
+        // The sender lives in a thread that never ends.
+        let _ = self.0.recv();
+    }
+}
+
 /// Calls `act` with the number of signals so far at each signal, on a thread of its own.
-fn on_signals(mut act: impl FnMut(u32) + Send + 'static) -> Result<(), Failure> {
+pub(crate) fn on_signals(mut act: impl FnMut(u32) + Send + 'static) -> Result<(), Failure> {
     let cannot = |error: io::Error| Failure::usage(format!("cannot listen for signals: {error}"));
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_io().build().map_err(cannot)?;
@@ -102,3 +122,6 @@ mod platform {
 }
 
 use platform::Signals;
+
+/// What is said when runs are stopped.
+pub(crate) const REVERTING: &str = "stopping: faults are being reverted";

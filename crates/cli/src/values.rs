@@ -7,6 +7,7 @@ use goodput_clock::{Rate, Ratio, Scale, text};
 use goodput_policy::backoff::Backoff;
 use goodput_policy::budget::BudgetConfig;
 use goodput_policy::limiter::{Capacity, QueueLimit, ServiceTime};
+use goodput_scenario::Arrivals;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
@@ -80,6 +81,41 @@ pub(crate) fn url(text: &str) -> Result<String, String> {
         return Err(format!("`{text}` names no host; {HINT}"));
     }
     Ok(text.trim_end_matches('/').to_owned())
+}
+
+/// Where a load goes: the server, and what is asked of it.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct LoadTarget {
+    /// Such as `http://127.0.0.1:8080`.
+    pub(crate) origin: String,
+    /// Such as `/orders/1`; none where the address names none.
+    pub(crate) path: Option<String>,
+}
+
+/// Reads an `http` address that may name a path.
+pub(crate) fn target(text: &str) -> Result<LoadTarget, String> {
+    url(text)?;
+    let start = "http://".len();
+    let end = text[start..].find(['/', '?']).map_or(text.len(), |at| start + at);
+    let (origin, path) = text.split_at(end);
+    let path = match path {
+        "" => None,
+        query if query.starts_with('?') => Some(format!("/{query}")),
+        path => Some(path.to_owned()),
+    };
+    Ok(LoadTarget { origin: origin.to_owned(), path })
+}
+
+/// Reads how arrivals are spread: `constant`, `poisson` or `batch,size=10`.
+pub(crate) fn arrivals(text: &str) -> Result<Arrivals, String> {
+    match text {
+        "constant" => Ok(Arrivals::Constant),
+        "poisson" => Ok(Arrivals::Poisson),
+        _ => match text.strip_prefix("batch,size=").map(str::parse) {
+            Some(Ok(size)) if size > 0 => Ok(Arrivals::Batch { size }),
+            _ => Err(format!("`{text}`: write constant, poisson or batch,size=10")),
+        },
+    }
 }
 
 /// Reads a header such as `Accept: application/json`.
@@ -183,6 +219,24 @@ mod tests {
         for text in ["127.0.0.1:9901", "https://a", "ftp://a", "http://", "http:// a"] {
             let error = url(text).unwrap_err();
             assert!(error.contains("http://127.0.0.1:8080"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_target_may_name_a_path() {
+        let read = |text| target(text).map(|target| (target.origin, target.path)).unwrap();
+        let origin = "http://127.0.0.1:8080".to_owned();
+        assert_eq!(read("http://127.0.0.1:8080"), (origin.clone(), None));
+        assert_eq!(read("http://127.0.0.1:8080/"), (origin.clone(), Some("/".to_owned())));
+        assert_eq!(read("http://127.0.0.1:8080?a=1"), (origin.clone(), Some("/?a=1".to_owned())));
+        assert_eq!(read("http://127.0.0.1:8080/a/b"), (origin, Some("/a/b".to_owned())));
+    }
+
+    #[test]
+    fn arrivals_read_as_their_kind() {
+        assert_eq!(arrivals("batch,size=10"), Ok(Arrivals::Batch { size: 10 }));
+        for text in ["batch", "batch,size=0", "batch,size=-1", "uniform"] {
+            assert!(arrivals(text).unwrap_err().contains("poisson"), "{text}");
         }
     }
 

@@ -1,15 +1,21 @@
 //! `goodput fault`: faults in a running server, in and out.
 
-use std::net::SocketAddr;
-use std::path::PathBuf;
-use std::time::Duration;
+mod injector;
+
+use std::time::{Duration, Instant};
 
 use clap::{Args, Subcommand, ValueEnum};
 use goodput_clock::Ratio;
+use goodput_control::api::ServerState;
+use goodput_fault_injector::{
+    self as fault_injector, CommandError, HoldEnd, HoldError, HoldRequest, LeaseTerms, Seen, Stop,
+};
+use goodput_policy::fault::{CapacityMode, FaultKind};
 
 use crate::args::{Format, TokenArgs};
+use crate::display::seconds;
 use crate::exit::{Exit, Failure};
-use crate::{help, values};
+use crate::{control, help, output, signals, values};
 
 /// Arguments of `goodput fault`.
 #[derive(Args, Debug)]
@@ -39,7 +45,7 @@ enum Action {
     Reset(ServerArgs),
     /// Runs the fault injector as a process with an API of its own
     #[command(after_help = help::FAULT)]
-    Serve(InjectorArgs),
+    Serve(injector::InjectorArgs),
 }
 
 /// Which server.
@@ -114,20 +120,127 @@ struct ClearArgs {
     server: ServerArgs,
 }
 
-/// Arguments of `goodput fault serve`.
-#[derive(Args, Debug)]
-struct InjectorArgs {
-    /// Where the injector's API listens
-    #[arg(long, value_name = "ADDR", value_parser = values::address)]
-    #[arg(default_value = "127.0.0.1:9903")]
-    listen: SocketAddr,
-    /// The control plane of the server
-    #[arg(long, env = "GOODPUT_CONTROL", value_name = "URL", value_parser = values::url)]
-    #[arg(default_value = "http://127.0.0.1:9901")]
-    control: String,
-    #[command(flatten)]
-    token: TokenArgs,
-    /// Append every command to this file
-    #[arg(long, value_name = "FILE")]
-    audit: Option<PathBuf>,
+/// Carries the action out.
+pub(crate) fn run(args: FaultArgs) -> Result<Exit, Failure> {
+    match args.action {
+        Action::Cut(args) => {
+            let mode = match args.mode {
+                Mode::Slow => CapacityMode::Slow,
+                Mode::Slots => CapacityMode::Slots,
+            };
+            inject(&args.length, "cut", FaultKind::Capacity { to: args.to, mode })
+        }
+        Action::Stall(args) => inject(&args.length, "stall", FaultKind::Stall),
+        Action::List(server) => {
+            let client = server.token.client(&server.control)?;
+            let faults = control::runtime()?.block_on(fault_injector::list(&client));
+            let faults = faults.map_err(failure)?;
+            control::print(server.format, &faults, || control::faults_text(&faults))?;
+            Ok(Exit::Held)
+        }
+        Action::Clear(args) => clear(&args),
+        Action::Reset(server) => {
+            let client = server.token.client(&server.control)?;
+            let cause = control::cause("goodput fault reset", None);
+            let state = control::runtime()?.block_on(fault_injector::reset(&client, &cause));
+            server.print(&state.map_err(failure)?)?;
+            Ok(Exit::Held)
+        }
+        Action::Serve(args) => injector::run(&args),
+    }
+}
+
+fn clear(args: &ClearArgs) -> Result<Exit, Failure> {
+    let client = args.server.token.client(&args.server.control)?;
+    let cause = control::cause("goodput fault clear", None);
+    let runtime = control::runtime()?;
+    for name in &args.names {
+        let removal = runtime.block_on(fault_injector::clear(&client, name, &cause));
+        let removal = removal.map_err(failure)?;
+        if removal.removed.is_none() {
+            output::note(format_args!("no fault named `{name}` was in force"));
+        }
+    }
+    let state = runtime.block_on(client.server_state()).map_err(Failure::usage)?;
+    args.server.print(&state)?;
+    Ok(Exit::Held)
+}
+
+/// Puts a fault in force and, unless it is to be left to its lease, stays until it has ended.
+fn inject(args: &LengthArgs, standard_name: &str, kind: FaultKind) -> Result<Exit, Failure> {
+    let client = args.server.token.client(&args.server.control)?;
+    let name = args.name.as_deref().unwrap_or(standard_name);
+    let cause = control::cause(&format!("goodput fault {standard_name}"), args.reason.as_deref());
+    if args.detach {
+        let left = fault_injector::detach(&client, name, kind, args.length, &cause);
+        let fault = control::runtime()?.block_on(left).map_err(failure)?;
+        control::print(args.server.format, &fault, || {
+            control::faults_text(std::slice::from_ref(&fault))
+        })?;
+        return Ok(Exit::Held);
+    }
+    let stop = Stop::new();
+    let pulled = stop.clone();
+    signals::on_signals(move |_| {
+        pulled.pull();
+        output::note("ending the fault");
+    })?;
+    let request = HoldRequest {
+        name: name.to_owned(),
+        kind,
+        ends: Instant::now() + args.length,
+        terms: LeaseTerms::default(),
+        cause,
+    };
+    let held = fault_injector::hold(&client, &request, &stop, |seen| announce(seen, args.length));
+    match control::runtime()?.block_on(held) {
+        Ok(end) => finish(args, name, end),
+        Err(error @ HoldError::Unconfirmed { .. }) => Err(Failure::clean_up(error)),
+        Err(error) => Err(Failure::usage(error)),
+    }
+}
+
+fn announce(seen: &Seen, length: Duration) {
+    let capacity =
+        seen.capacity.map_or_else(|| "unlimited".to_owned(), |rate| format!("{rate:.1}/s"));
+    output::note(format_args!(
+        "in force for {}: {}: {}; read back: {capacity} in {} slots; Ctrl-C ends it",
+        seconds(length.as_secs_f64()),
+        seen.fault.name,
+        control::fault_text(&seen.fault.fault),
+        seen.slots
+    ));
+}
+
+fn finish(args: &LengthArgs, name: &str, end: HoldEnd) -> Result<Exit, Failure> {
+    match end {
+        HoldEnd::Ended { interrupted, state } => {
+            output::note(format_args!("ended: {name}"));
+            args.server.print(&state)?;
+            Ok(if interrupted { Exit::Interrupted } else { Exit::Held })
+        }
+        HoldEnd::Lost { state } => {
+            output::error(format_args!(
+                "the fault {name} ended before its time: its lease ran out, the server started \
+                 anew, or somebody else ended it"
+            ));
+            args.server.print(&state)?;
+            Ok(Exit::NotHeld)
+        }
+        HoldEnd::Unconfirmed { problem } => Err(Failure::clean_up(format!(
+            "whether the fault {name} has ended could not be read back: {problem}; its lease of at \
+             most {} ends it where the server lives",
+            seconds(LeaseTerms::default().lease().as_secs_f64())
+        ))),
+    }
+}
+
+fn failure(error: CommandError) -> Failure {
+    if error.is_unconfirmed() { Failure::clean_up(error) } else { Failure::usage(error) }
+}
+
+impl ServerArgs {
+    fn print(&self, state: &ServerState) -> Result<(), Failure> {
+        control::print(self.format, state, || control::server_text(state))
+    }
 }

@@ -3,8 +3,10 @@
 pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod demo;
+pub(crate) mod fault;
 pub(crate) mod healthcheck;
 pub(crate) mod lever;
+pub(crate) mod load;
 pub(crate) mod man;
 pub(crate) mod report;
 pub(crate) mod run;
@@ -20,6 +22,9 @@ pub(crate) fn run(command: Command) -> Result<Exit, Failure> {
         Command::Demo(args) => demo::run(&args),
         Command::Run(args) => run::run(&args),
         Command::Compare(args) => compare::run(&args),
+        Command::Serve(args) => serve::run(&args),
+        Command::Load(args) => load::run(&args),
+        Command::Fault(args) => fault::run(args),
         Command::Lever(args) => lever::run(args),
         Command::Report(args) => report::run(&args),
         Command::Validate(args) => validate::run(&args),

@@ -47,7 +47,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let loaded = loaded.collect::<Result<Vec<_>, _>>()?;
     let arms = loaded.iter().map(|loaded| choose(loaded, args.arm.as_deref()));
     let arms = arms.collect::<Result<Vec<_>, _>>()?;
-    let cancel = signals::cancel_on_signal()?;
+    let cancel = signals::cancel_on_signal(signals::REVERTING)?;
     let mut exits = Vec::new();
     for (loaded, arm) in loaded.iter().zip(arms) {
         exits.push(run_one(args, loaded, arm, target.as_ref(), &cancel)?);

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use goodput_clock::Scale;
+use goodput_clock::{Scale, Seed};
+use goodput_order_status::{self as server, Server, ServerConfig};
 use goodput_policy::backoff::Backoff;
 use goodput_policy::budget::BudgetConfig;
 use goodput_policy::limiter::{
@@ -14,7 +15,7 @@ use goodput_policy::limiter::{
 
 use crate::args::TokenArgs;
 use crate::exit::{Exit, Failure};
-use crate::{help, values};
+use crate::{control, help, output, signals, values};
 
 /// Arguments of `goodput serve`.
 #[derive(Args, Debug)]
@@ -31,11 +32,11 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "ADDR", value_parser = values::address)]
     #[arg(default_value = "127.0.0.1:9901")]
     control: SocketAddr,
-    /// Names the tier [default: the role]
-    #[arg(long, value_name = "NAME")]
-    name: Option<String>,
     #[command(flatten)]
     token: TokenArgs,
+    /// A name in the `Host` of control requests to take besides loopback's; repeat it for more
+    #[arg(long, value_name = "NAME")]
+    control_host: Vec<String>,
     /// Append every command of the control plane to this file
     #[arg(long, value_name = "FILE")]
     audit: Option<PathBuf>,
@@ -47,7 +48,7 @@ pub(crate) struct ServeArgs {
     seed: u64,
     /// How many orders the order book holds
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
-    #[arg(default_value_t = 10_000)]
+    #[arg(default_value_t = 100_000)]
     orders: u32,
     #[command(flatten, next_help_heading = "Limiter")]
     limiter: LimiterArgs,
@@ -130,24 +131,83 @@ enum ChargeAt {
 struct GatewayArgs {
     /// The service behind the gateway
     #[arg(long, value_name = "URL", value_parser = values::url)]
-    #[arg(required_if_eq("role", "gateway"))]
     upstream: Option<String>,
     /// How long an attempt may take
     #[arg(short, long, value_name = "TIME", value_parser = values::positive_duration)]
-    #[arg(default_value = "5s", requires = "upstream")]
+    #[arg(default_value = "5s")]
     timeout: Duration,
     /// Retries after the first attempt
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=100))]
-    #[arg(default_value_t = 0, requires = "upstream")]
+    #[arg(default_value_t = 0)]
     retries: u32,
     /// How long to wait before a retry, such as 1s or 1s,factor=2,cap=20s,jitter=full
     #[arg(long, value_name = "BACKOFF", value_parser = values::backoff)]
-    #[arg(default_value = "1s", requires = "upstream")]
+    #[arg(default_value = "1s")]
     backoff: Backoff,
     /// The retry budget: off, sre-ratio, finagle,ratio=0.2, token-bucket, grpc-throttle, aws-quota
     #[arg(long, value_name = "BUDGET", value_parser = values::budget)]
-    #[arg(default_value = "off", requires = "upstream")]
+    #[arg(default_value = "off")]
     budget: BudgetConfig,
+}
+
+/// Runs until a signal.
+pub(crate) fn run(args: &ServeArgs) -> Result<Exit, Failure> {
+    let signal = signals::first()?;
+    let role = args.role()?;
+    let name = role.name();
+    let server = Server::start(ServerConfig {
+        role,
+        data_addr: args.listen,
+        control_addr: args.control,
+        guard: args.token.guard(&args.control_host)?,
+        audit: control::audit(args.audit.as_deref())?,
+        limiter: args.limiter.config(),
+        scale: args.speed,
+        seed: Seed(args.seed),
+        ..ServerConfig::default()
+    });
+    let server = server.map_err(Failure::usage)?;
+    output::result(&format!(
+        "{name:<14} http://{}\ncontrol        http://{}",
+        server.data_addr(),
+        server.control_addr()
+    ))?;
+    signal.wait();
+    server.shutdown();
+    Ok(Exit::Held)
+}
+
+impl ServeArgs {
+    fn role(&self) -> Result<server::Role, Failure> {
+        match (self.role, &self.gateway.upstream) {
+            (Role::OrderStatus, None) => Ok(server::Role::OrderStatus { orders: self.orders }),
+            (Role::OrderStatus, Some(_)) => Err(Failure::usage(
+                "--upstream belongs to a gateway; add --role gateway, or leave it out",
+            )),
+            (Role::Gateway, None) => Err(Failure::usage(
+                "--role gateway needs --upstream, such as --upstream http://127.0.0.1:8080",
+            )),
+            (Role::Gateway, Some(_)) => {
+                Err(Failure::usage("--role gateway: this version has no gateway"))
+            }
+        }
+    }
+}
+
+impl LimiterArgs {
+    fn config(&self) -> LimiterConfig {
+        LimiterConfig {
+            slots: self.slots,
+            capacity: self.capacity,
+            service: self.service,
+            queue: self.queue.into(),
+            queue_limit: self.queue_limit,
+            drop_expired: self.drop_expired,
+            expiry_margin: self.expiry_margin,
+            on_disconnect: self.on_disconnect.into(),
+            charge: self.charge.into(),
+        }
+    }
 }
 
 impl From<Order> for QueueOrder {

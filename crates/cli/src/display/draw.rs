@@ -23,6 +23,8 @@ pub(crate) struct Scene<'a> {
     pub(crate) elapsed: f64,
     /// Whether faults are being reverted after a stop.
     pub(crate) stopping: bool,
+    /// Whether levers can be pulled.
+    pub(crate) levers: bool,
     /// What the last key did, in words.
     pub(crate) notice: Option<&'a str>,
     /// How figures are told apart.
@@ -262,6 +264,8 @@ fn draw_chart(frame: &mut Frame<'_>, run: &Run, palette: Palette, area: Rect) {
 fn draw_keys(frame: &mut Frame<'_>, scene: &Scene<'_>, area: Rect) {
     let text = if scene.stopping {
         "stopping: faults are being reverted"
+    } else if !scene.levers {
+        "q stop"
     } else if scene.runs.len() > 1 {
         "q stop · ↑↓ run · levers: s shed queue · b budget · n no retries · x restart"
     } else {

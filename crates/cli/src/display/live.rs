@@ -78,6 +78,7 @@ impl State {
             runs: &runs,
             elapsed: self.begun.elapsed().as_secs_f64(),
             stopping: session.cancel.is_cancelled(),
+            levers: !session.levers.is_empty(),
             notice: notice.map(|(_, text)| text.as_str()),
             palette: self.palette,
         };
@@ -101,7 +102,7 @@ impl State {
             KeyCode::Char('q') | KeyCode::Esc => session.cancel.cancel(),
             KeyCode::Up | KeyCode::Char('k') => self.select(session, runs.saturating_sub(1)),
             KeyCode::Down | KeyCode::Char('j') => self.select(session, 1),
-            KeyCode::Char(letter) => {
+            KeyCode::Char(letter) if !session.levers.is_empty() => {
                 if let Some((lever, what)) = lever(letter) {
                     self.pull(session, lever, what);
                 }

@@ -1,0 +1,115 @@
+//! From flags to a scenario: they are written as a scenario file would be, so that defaults, checks
+//! and the limits of connections are the same.
+
+use std::fs;
+
+use goodput_clock::text::format_duration;
+use goodput_scenario::{Arrivals, Plan, Scenario, ScenarioError};
+use serde::Serialize;
+use toml::{Table, Value};
+
+use super::LoadArgs;
+use crate::exit::Failure;
+
+/// What the flags say.
+pub(super) fn scenario(args: &LoadArgs) -> Result<Scenario, Failure> {
+    let text = toml::to_string(&file(args)?).map_err(Failure::usage)?;
+    Plan::parse("flags", &text).map(|plan| plan.scenario).map_err(|error| refusal(&error))
+}
+
+/// What is wrong by key, since the lines are of a file that nobody wrote.
+fn refusal(error: &ScenarioError) -> Failure {
+    let problems = error.problems.iter().map(|problem| {
+        format!("`{}`: {}; for example: {}", problem.key, problem.message, problem.example)
+    });
+    Failure::usage(problems.collect::<Vec<_>>().join("\n"))
+}
+
+fn file(args: &LoadArgs) -> Result<Table, Failure> {
+    let mut file = Table::new();
+    let duration = args.duration.unwrap_or_default();
+    put(&mut file, "name", "load");
+    put(&mut file, "duration", format_duration(duration));
+    put(&mut file, "load", load(args));
+    put(&mut file, "request", request(args)?);
+    put(&mut file, "client", client(args)?);
+    // Nobody knows what serves the target; the file needs a tier all the same.
+    let mut tier = Table::new();
+    put(&mut tier, "name", "target");
+    put(&mut file, "tier", vec![Value::Table(tier)]);
+    let mut expect = Table::new();
+    put(&mut expect, "verdict", "steady");
+    // Nothing is judged, and the window has to fit.
+    put(&mut expect, "hold", format_duration(duration));
+    put(&mut file, "expect", expect);
+    Ok(file)
+}
+
+fn load(args: &LoadArgs) -> Table {
+    let mut load = Table::new();
+    put_some(&mut load, "rate", args.rate.map(|rate| rate.per_second()));
+    let arrivals = args.arrivals.map(|arrivals| match arrivals {
+        Arrivals::Constant => Value::from("constant"),
+        Arrivals::Poisson => Value::from("poisson"),
+        Arrivals::Batch { size } => {
+            let mut batch = Table::new();
+            put(&mut batch, "kind", "batch");
+            put(&mut batch, "size", i64::from(size));
+            Value::Table(batch)
+        }
+    });
+    put_some(&mut load, "arrivals", arrivals);
+    load
+}
+
+fn request(args: &LoadArgs) -> Result<Table, Failure> {
+    let mut request = Table::new();
+    put_some(&mut request, "path", args.target.path.clone());
+    put_some(&mut request, "method", args.method.clone());
+    let mut headers = Table::new();
+    for (name, value) in &args.header {
+        put(&mut headers, name, value.as_str());
+    }
+    if !headers.is_empty() {
+        put(&mut request, "headers", headers);
+    }
+    let body = args.body.as_deref().map(|body| match body.strip_prefix('@') {
+        None => Ok(body.to_owned()),
+        Some(path) => fs::read_to_string(path)
+            .map_err(|error| Failure::usage(format!("--body @{path}: cannot read it: {error}"))),
+    });
+    put_some(&mut request, "body", body.transpose()?);
+    Ok(request)
+}
+
+fn client(args: &LoadArgs) -> Result<Table, Failure> {
+    let mut client = Table::new();
+    put_some(&mut client, "clients", args.clients.map(i64::from));
+    put_some(&mut client, "protocol", args.http2.then_some("http/2"));
+    put_some(&mut client, "deadline", args.deadline.map(format_duration));
+    put_some(&mut client, "max_connections", args.max_connections.map(i64::from));
+    put_some(&mut client, "connect_rate", args.connect_rate.map(|rate| rate.per_second()));
+    let mut layer = Table::new();
+    // A time-out may not be longer than the run.
+    let standard = super::STANDARD_TIMEOUT.min(args.duration.unwrap_or_default());
+    put(&mut layer, "timeout", format_duration(args.timeout.unwrap_or(standard)));
+    put_some(&mut layer, "retries", args.retries.map(i64::from));
+    put_some(&mut layer, "backoff", args.backoff.map(as_value).transpose()?);
+    put_some(&mut layer, "budget", args.budget.map(as_value).transpose()?);
+    put(&mut client, "layer", vec![Value::Table(layer)]);
+    Ok(client)
+}
+
+fn as_value(value: impl Serialize) -> Result<Value, Failure> {
+    Value::try_from(value).map_err(Failure::usage)
+}
+
+fn put(table: &mut Table, key: &str, value: impl Into<Value>) {
+    table.insert(key.to_owned(), value.into());
+}
+
+fn put_some(table: &mut Table, key: &str, value: Option<impl Into<Value>>) {
+    if let Some(value) = value {
+        put(table, key, value);
+    }
+}
