@@ -45,15 +45,13 @@ impl Targets {
 
     /// The same with connections of their own, for another runtime.
     #[must_use]
-    pub(crate) fn with_own_connections(&self) -> Self {
-        let own = |(tier, client): &(String, ControlClient)| {
-            (tier.clone(), client.with_own_connections())
-        };
-        let load = match &self.load {
+    pub(crate) fn with_own_connections(self) -> Self {
+        let own = |(tier, client): (String, ControlClient)| (tier, client.with_own_connections());
+        let load = match self.load {
             LoadTarget::Control(client) => LoadTarget::Control(client.with_own_connections()),
-            LoadTarget::None | LoadTarget::Channel(_) => self.load.clone(),
+            LoadTarget::None | LoadTarget::Channel(_) => self.load,
         };
-        Self { tiers: self.tiers.iter().map(own).collect(), load }
+        Self { tiers: self.tiers.into_iter().map(own).collect(), load }
     }
 
     /// The tiers, outermost first.
