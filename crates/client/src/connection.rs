@@ -3,7 +3,7 @@
 
 use std::future::poll_fn;
 use std::io;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
@@ -88,8 +88,8 @@ impl<O: Observer> Worker<O> {
             return;
         }
         while let Some(job) = poll_fn(|cx| self.poll_job(&mut connection, cx)).await {
-            let mut exchange =
-                Exchange::new(sender.send_request(job.request), self.shared.keep_answers);
+            let answer = pin!(sender.send_request(job.request));
+            let mut exchange = Exchange::new(answer, self.shared.keep_answers);
             let (ended, reusable) = poll_fn(|cx| {
                 let closed = Pin::new(&mut connection).poll(cx).is_ready();
                 let done = ready_or_broken(exchange.poll(cx), closed);
@@ -111,16 +111,10 @@ impl<O: Observer> Worker<O> {
             return Poll::Ready(None);
         }
         let mut core = self.shared.lock();
-        let now = core.clock.now();
-        if let Some(job) = core.take_job(now, self.id) {
-            return Poll::Ready(Some(job));
-        }
-        match core.pool.get(self.id) {
+        match core.take_job(self.id) {
+            Some(job) => Poll::Ready(Some(job)),
+            None if core.wait(self.id, cx.waker()) => Poll::Pending,
             None => Poll::Ready(None),
-            Some(found) => {
-                found.waker = Some(cx.waker().clone());
-                Poll::Pending
-            }
         }
     }
 
@@ -135,23 +129,14 @@ impl<O: Observer> Worker<O> {
                 return Poll::Ready(());
             }
             let mut core = self.shared.lock();
-            let now = core.clock.now();
-            while let Some(job) = core.take_job(now, self.id) {
-                let exchange = Exchange::new(
-                    sender.clone().send_request(job.request),
-                    self.shared.keep_answers,
-                );
+            while let Some(job) = core.take_job(self.id) {
+                let answer = Box::pin(sender.clone().send_request(job.request));
+                let exchange = Exchange::new(answer, self.shared.keep_answers);
                 let stream = stream(Arc::clone(&self.shared), self.id, job.ticket, exchange);
                 let task = self.shared.runtime.spawn(stream).abort_handle();
                 core.note_stream(self.id, job.ticket, task);
             }
-            match core.pool.get(self.id) {
-                None => Poll::Ready(()),
-                Some(found) => {
-                    found.waker = Some(cx.waker().clone());
-                    Poll::Pending
-                }
-            }
+            if core.wait(self.id, cx.waker()) { Poll::Pending } else { Poll::Ready(()) }
         })
         .await;
     }
@@ -164,7 +149,7 @@ async fn stream<O: Observer, F>(
     ticket: Ticket,
     mut exchange: Exchange<F>,
 ) where
-    F: Future<Output = hyper::Result<Response<Incoming>>>,
+    F: Future<Output = hyper::Result<Response<Incoming>>> + Unpin,
 {
     let ended = poll_fn(|cx| exchange.poll(cx)).await;
     let mut core = shared.lock();
@@ -193,22 +178,22 @@ struct Exchange<F> {
 }
 
 enum State<F> {
-    Head(Pin<Box<F>>),
+    Head(F),
     Body { head: Option<http::response::Parts>, status: StatusCode, body: Incoming, read: Vec<u8> },
 }
 
 impl<F> Exchange<F>
 where
-    F: Future<Output = hyper::Result<Response<Incoming>>>,
+    F: Future<Output = hyper::Result<Response<Incoming>>> + Unpin,
 {
     fn new(answer: F, keep: Option<usize>) -> Self {
-        Self { answer: State::Head(Box::pin(answer)), keep }
+        Self { answer: State::Head(answer), keep }
     }
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Ended> {
         loop {
             match &mut self.answer {
-                State::Head(answer) => match ready!(answer.as_mut().poll(cx)) {
+                State::Head(answer) => match ready!(Pin::new(answer).poll(cx)) {
                     Err(error) => return Poll::Ready(Ended::failed(class_of_error(&error))),
                     Ok(response) => {
                         let status = response.status();

@@ -3,6 +3,7 @@
 mod running;
 
 use std::sync::Arc;
+use std::task::Waker;
 use std::time::Duration;
 
 use goodput_clock::Timestamp;
@@ -82,6 +83,7 @@ impl<O: Observer> Core<O> {
         now: Timestamp,
         begin: Begin,
     ) -> Ticket {
+        self.observer.on_request_begin(now, begin.intended);
         let (call, step) = Call::begin(now, begin.client, begin.deadline, &mut self.layers);
         let id = self.serial + 1;
         let slot = self.calls.insert(Running {
@@ -159,7 +161,7 @@ impl<O: Observer> Core<O> {
     }
 
     /// Takes the next attempt that is assigned to a connection.
-    pub(crate) fn take_job(&mut self, now: Timestamp, id: ConnectionId) -> Option<Job> {
+    pub(crate) fn take_job(&mut self, id: ConnectionId) -> Option<Job> {
         let http2 = self.http2;
         loop {
             let connection = self.pool.get(id)?;
@@ -170,6 +172,7 @@ impl<O: Observer> Core<O> {
                 continue;
             }
             connection.used = true;
+            let now = self.clock.now();
             if !http2 {
                 connection.current = Some(ticket);
             }
@@ -181,6 +184,13 @@ impl<O: Observer> Core<O> {
             let request = self.template.attempt(&running.request, running.number, remaining);
             return Some(Job { ticket, request });
         }
+    }
+
+    /// Wakes a connection's task when it is assigned an attempt; false where the connection is gone.
+    pub(crate) fn wait(&mut self, id: ConnectionId, waker: &Waker) -> bool {
+        let Some(connection) = self.pool.get(id) else { return false };
+        connection.waker = Some(waker.clone());
+        true
     }
 
     /// Notes the task that reads the answer to an attempt which has just been taken.

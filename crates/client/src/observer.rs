@@ -45,7 +45,12 @@ pub struct RequestEnd {
 
 /// Is told facts as they happen, in order of time, under the client's lock: it must not block.
 pub trait Observer: Send + 'static {
-    /// A request was begun; `lag` is how much later than intended its first attempt was acted on:
+    /// A request was begun, which was due at `intended`.
+    fn on_request_begin(&mut self, at: Timestamp, intended: Timestamp) {
+        let _ = (at, intended);
+    }
+
+    /// A request's first attempt was acted on; `lag` is how much later than intended that was:
     /// written to a connection, begun to connect, or put in line where the caps allow no connection.
     fn on_request_sent(&mut self, at: Timestamp, lag: Duration) {
         let _ = (at, lag);

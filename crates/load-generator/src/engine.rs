@@ -128,20 +128,19 @@ impl Engine {
             }
             issued += 1;
             self.progress.scheduled += 1;
-            self.send(at, now);
+            self.send(at);
             if issued % LOOK == 0 {
                 now = self.clock.now();
             }
         }
     }
 
-    fn send(&mut self, at: Timestamp, now: Timestamp) {
+    fn send(&mut self, at: Timestamp) {
         let client = self.progress.next_client;
         self.progress.next_client = (client + 1) % self.clients;
         self.progress.offered += 1;
         let deadline = self.deadline.map_or(Timestamp::MAX, |deadline| at + deadline);
         let request = self.requests.next();
-        self.board.client.with_observer(|fold| fold.recorder.offered(now, at));
         self.board.client.send(client, at, deadline, request);
     }
 

@@ -31,6 +31,10 @@ pub(crate) fn recorder() -> ClientRecorder {
 }
 
 impl Observer for Fold {
+    fn on_request_begin(&mut self, at: Timestamp, intended: Timestamp) {
+        self.recorder.offered(at, intended);
+    }
+
     fn on_request_sent(&mut self, at: Timestamp, lag: Duration) {
         self.recorder.send_lag(at, lag);
         self.hot.send_lag(self.scale.to_wall(lag));
