@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails where it cannot go on")]
 
+mod common;
 #[path = "../../client/tests/server/mod.rs"]
 mod server;
 
@@ -9,79 +10,13 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use goodput_clock::{Rate, Ratio, Scale, Seed};
+use common::{config, layer, scenario};
+use goodput_clock::Rate;
 use goodput_load_generator::{
     ControlConfig, FinishedWindow, Generator, GeneratorConfig, GeneratorReport,
 };
-use goodput_policy::attempt::RetryOn;
-use goodput_policy::backoff::Backoff;
-use goodput_policy::budget::BudgetConfig;
 use goodput_policy::lever::Lever;
-use goodput_policy::pool::PoolOrder;
-use goodput_policy::retry::{BudgetScope, LayerConfig};
-use goodput_scenario::{
-    Arrivals, Client, Expectations, ExpectedVerdict, Load, Protocol, RequestTemplate, Scenario,
-};
 use server::Server;
-
-fn layer(name: &str, timeout: Option<Duration>, retries: u32) -> LayerConfig {
-    LayerConfig {
-        name: name.to_owned(),
-        timeout,
-        retries,
-        backoff: Backoff { base: Duration::from_millis(20), ..Backoff::default() },
-        retry_on: RetryOn::default(),
-        budget: BudgetConfig::Off,
-        budget_scope: BudgetScope::Client,
-    }
-}
-
-/// `rate` requests per second for `seconds`, without retries.
-fn scenario(rate: f64, seconds: f64, path: &str) -> Scenario {
-    Scenario {
-        name: "test".to_owned(),
-        description: String::new(),
-        duration: Duration::from_secs_f64(seconds),
-        seed: Seed(7),
-        load: Load {
-            rate: Rate::new(rate).unwrap(),
-            arrivals: Arrivals::Poisson,
-            changes: Vec::new(),
-            request: RequestTemplate {
-                method: "GET".to_owned(),
-                path: path.to_owned(),
-                headers: Vec::new(),
-                body: String::new(),
-                orders: 100,
-            },
-        },
-        client: Client {
-            clients: 1,
-            protocol: Protocol::Http1,
-            deadline: None,
-            layers: vec![layer("client", Some(Duration::from_secs(10)), 0)],
-            pool: PoolOrder::Lifo,
-            max_connections: 10_000,
-            connect_rate: Rate::new(1e5).unwrap(),
-        },
-        tiers: Vec::new(),
-        faults: Vec::new(),
-        levers: Vec::new(),
-        expect: Expectations {
-            verdict: ExpectedVerdict::Steady,
-            goodput_ratio: Ratio::ONE,
-            hold: Duration::from_secs(1),
-            within: Duration::from_secs(1),
-        },
-    }
-}
-
-fn config(scenario: Scenario, server: &Server, speed: f64) -> GeneratorConfig {
-    GeneratorConfig {
-        scale: Scale::new(speed).unwrap(),
-        ..GeneratorConfig::new(scenario, server.url())
-    }
-}
 
 fn sum(report: &GeneratorReport, figure: impl Fn(&FinishedWindow) -> u64) -> u64 {
     report.windows.iter().map(figure).sum()
@@ -136,51 +71,6 @@ fn windows_and_totals_equal_what_the_server_counted_to_the_request() {
         .sum();
     assert_eq!(attempts, seen.len() as u64);
     assert_eq!(report.totals.latency.iter().map(|(_, count)| count).sum::<u64>(), good);
-}
-
-/// What a freeze of a second did to the schedule.
-#[derive(Debug)]
-struct Freeze {
-    /// Of what was scheduled by the thaw, the share that had been sent by then.
-    kept: f64,
-    /// The most that was sent in 100 ms afterwards, over the nominal number.
-    burst: f64,
-}
-
-fn freeze() -> Freeze {
-    let server = Server::start();
-    let mut scenario = scenario(200.0, 25.0, "/orders/{order}");
-    scenario.load.arrivals = Arrivals::Constant;
-    scenario.client.layers = vec![layer("client", Some(Duration::from_secs(200)), 0)];
-    let config = config(scenario, &server, 10.0);
-    let epoch = config.epoch;
-    let generator = Generator::start(config).unwrap();
-    std::thread::sleep(Duration::from_millis(500));
-    server.freeze(Duration::from_secs(1));
-    let report = generator.finish();
-    assert_eq!((report.offered, report.good), (5000, 5000));
-
-    let seen = server.seen();
-    let at: Vec<f64> = seen.iter().map(|seen| (seen.at - epoch).as_secs_f64()).collect();
-    let frozen = at.windows(2).find(|pair| pair[1] - pair[0] > 0.9).expect("the server froze");
-    // What was sent while it slept lies in its sockets, and is read at once when it wakes.
-    let thaw = frozen[1];
-    let read = at.iter().filter(|at| **at < thaw + 0.15).count() as f64;
-    let kept = read / ((thaw + 0.15) * 2000.0);
-    let burst = (0..80)
-        .map(|step| thaw + 0.15 + f64::from(step) * 0.01)
-        .map(|from| at.iter().filter(|at| (from..from + 0.1).contains(*at)).count() as f64 / 200.0)
-        .fold(0.0, f64::max);
-    Freeze { kept, burst }
-}
-
-/// A generator that waits for a frozen server offers it nothing, and then a burst.
-#[test]
-fn the_schedule_is_kept_while_the_server_is_frozen_and_no_burst_follows() {
-    // The machine may take the processor away for a while, which is not the generator's doing.
-    let tries: Vec<_> = (0..3).map(|_| freeze()).collect();
-    let kept = tries.iter().any(|freeze| freeze.kept >= 0.99 && freeze.burst <= 1.3);
-    assert!(kept, "{tries:?}");
 }
 
 #[test]
