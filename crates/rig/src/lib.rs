@@ -5,18 +5,23 @@
 //! the observer, takes levers while it runs, and on cancellation reverts its faults and returns the
 //! log so far.
 
-#[expect(dead_code, reason = "the run joins windows through it")]
 mod assembly;
+mod ledger;
 mod options;
-
-pub use options::{Remote, RemoteTier, RigError, RunOptions, Target};
+mod run;
+mod stage;
+mod watch;
 
 use std::sync::mpsc::Receiver;
 
 use goodput_policy::lever::Lever;
 use goodput_runlog::{Cancel, Observer, RunLog};
 
+pub use options::{Remote, RemoteTier, RigError, RunOptions, Target};
+
 /// Carries a scenario out and returns what it saw.
+///
+/// The observer is called on the thread of the caller.
 ///
 /// # Errors
 ///
@@ -27,6 +32,9 @@ pub fn run(
     levers: Receiver<Lever>,
     cancel: Cancel,
 ) -> Result<RunLog, RigError> {
-    let _ = (options, observer, levers, cancel);
-    Err(RigError::Target("the rig is not wired yet".to_owned()))
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| RigError::Target(format!("cannot start a runtime: {error}")))?;
+    runtime.block_on(run::carry_out(options, observer, levers, cancel))
 }

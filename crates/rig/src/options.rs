@@ -1,6 +1,5 @@
-use std::path::PathBuf;
-
 use goodput_clock::{Scale, Seed};
+use goodput_control::Audit;
 use goodput_scenario::Scenario;
 
 /// What to run, and where.
@@ -18,8 +17,8 @@ pub struct RunOptions {
     pub command: String,
     /// Where the load goes.
     pub target: Target,
-    /// Where every command to a control plane is appended, one JSON object a line.
-    pub audit: Option<PathBuf>,
+    /// Where every command to a control plane of a tier that the rig starts is written down.
+    pub audit: Audit,
 }
 
 /// Where the load goes.

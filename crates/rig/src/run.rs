@@ -1,0 +1,257 @@
+//! One run from its start to its log.
+
+use std::sync::mpsc::Receiver;
+use std::time::{Duration, Instant};
+
+use goodput_control::api::Cause;
+use goodput_control::wall::lever_to_wall;
+use goodput_fault_injector::{
+    LeaseTerms, LoadTarget, PlayFailure, PlayOptions, PlayReport, Playing, Targets, Timeline,
+};
+use goodput_load_generator::{Generator, GeneratorConfig, GeneratorReport};
+use goodput_policy::lever::{Lever, LeverTarget};
+use goodput_runlog::{Cancel, Ending, EngineKind, EventKind, Integrity, Meta, Observer, RunLog};
+use tokio::sync::mpsc;
+use tokio::time::MissedTickBehavior;
+
+use crate::ledger::Ledger;
+use crate::options::{RigError, RunOptions, Target};
+use crate::stage::Stage;
+use crate::watch::{self, Watch};
+
+/// Carries a run out on the runtime of the caller.
+pub(crate) async fn carry_out(
+    options: RunOptions,
+    observer: &mut dyn Observer,
+    levers: Receiver<Lever>,
+    cancel: Cancel,
+) -> Result<RunLog, RigError> {
+    let stage = Stage::set(&options).await?;
+    let outcome = on_stage(&options, &stage, observer, &levers, &cancel).await;
+    let unconfirmed = stage.strike().await;
+    let mut log = outcome?;
+    log.integrity.faults_unreverted.extend(unconfirmed);
+    Ok(log)
+}
+
+async fn on_stage(
+    options: &RunOptions,
+    stage: &Stage,
+    observer: &mut dyn Observer,
+    levers: &Receiver<Lever>,
+    cancel: &Cancel,
+) -> Result<RunLog, RigError> {
+    let mut first = Vec::new();
+    for (_, control) in &stage.tiers {
+        first.push(watch::calibrate(control).await.map_err(RigError::Target)?);
+    }
+    let started = jiff::Timestamp::now();
+    let epoch = Instant::now() + LEAD;
+    let watches = stage.tiers.iter().zip(&first);
+    let watches: Vec<_> =
+        watches.map(|((name, _), first)| Watch::new(name, first, epoch, options.scale)).collect();
+    let generator = Generator::start(GeneratorConfig {
+        seed: options.seed,
+        scale: options.scale,
+        epoch,
+        drain: Duration::ZERO,
+        ..GeneratorConfig::new(options.scenario.clone(), stage.target.clone())
+    })
+    .map_err(|error| RigError::Generator(error.to_string()))?;
+    let (lever_sender, load_levers) = std::sync::mpsc::channel();
+    let targets = Targets::new(stage.tiers.clone(), LoadTarget::Channel(lever_sender));
+    let play = PlayOptions {
+        epoch,
+        scale: options.scale,
+        terms: LeaseTerms::default(),
+        cause: Cause::new("goodput run", format!("scenario {}", options.scenario.name)),
+    };
+    let playing = Timeline::of(&options.scenario).start(targets, play).map_err(|error| {
+        RigError::Target(format!("{error}; give it with `--control NAME=http://host:port`"))
+    })?;
+    let ledger = Ledger::new(&options.scenario, options.scale, watches, observer);
+    let mut run = Run { options, stage, epoch, generator, playing, ledger };
+    let ending = run.go_on(levers, &load_levers, cancel).await;
+    Ok(run.finish(ending, &started).await)
+}
+
+/// A run that goes on.
+struct Run<'a> {
+    options: &'a RunOptions,
+    stage: &'a Stage,
+    epoch: Instant,
+    generator: Generator,
+    playing: Playing,
+    ledger: Ledger<'a>,
+}
+
+impl Run<'_> {
+    /// Samples, folds and shows until the scenario's end or a cancellation.
+    async fn go_on(
+        &mut self,
+        levers: &Receiver<Lever>,
+        load_levers: &Receiver<Lever>,
+        cancel: &Cancel,
+    ) -> Ending {
+        let scale = self.options.scale;
+        let end = self.epoch + scale.to_wall(self.options.scenario.duration);
+        let period = scale.to_wall(SECOND).clamp(SAMPLE_SHORTEST, SAMPLE_LONGEST);
+        let mut ticks = tokio::time::interval_at((self.epoch + period).into(), period);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
+        let (sender, mut readings) = mpsc::unbounded_channel();
+        let mut asked = vec![false; self.stage.tiers.len()];
+        loop {
+            tokio::select! {
+                _ = ticks.tick() => {
+                    for (tier, (_, control)) in self.stage.tiers.iter().enumerate() {
+                        if std::mem::replace(&mut asked[tier], true) {
+                            continue;
+                        }
+                        let (control, sender) = (control.clone(), sender.clone());
+                        tokio::spawn(async move {
+                            // The receiver goes away with the run; then nobody needs the reading.
+                            let _ = sender.send((tier, watch::read(&control).await));
+                        });
+                    }
+                    self.take_up(levers, load_levers).await;
+                }
+                Some((tier, reading)) = readings.recv() => {
+                    asked[tier] = false;
+                    self.ledger.on_reading(tier, reading);
+                }
+            }
+            self.ledger.on_load_windows(self.generator.windows().try_iter());
+            if cancel.is_cancelled() {
+                return Ending::Interrupted;
+            }
+            if Instant::now() >= end {
+                return Ending::Completed;
+            }
+        }
+    }
+
+    /// Takes up levers, and what the timeline has done.
+    async fn take_up(&mut self, levers: &Receiver<Lever>, load_levers: &Receiver<Lever>) {
+        let now = self.generator.clock().now();
+        while let Ok(lever) = load_levers.try_recv() {
+            // The timeline reports this one itself; only its failure is news.
+            if let Err(problem) = self.generator.pull(&lever) {
+                self.ledger.doubt(now, format!("the lever `{}` failed: {problem}", lever.name()));
+            }
+        }
+        while let Ok(lever) = levers.try_recv() {
+            let name = lever.name().to_owned();
+            match self.pull(&lever).await {
+                Ok(what) => self.ledger.event(now, EventKind::LeverPulled { lever: name, what }),
+                Err(problem) => {
+                    self.ledger.doubt(now, format!("the lever `{name}` failed: {problem}"));
+                }
+            }
+        }
+        while let Ok(event) = self.playing.events().try_recv() {
+            self.ledger.on_injector(event);
+        }
+    }
+
+    /// Pulls a lever for a person: at the load generator, or at the last tier.
+    async fn pull(&self, lever: &Lever) -> Result<String, String> {
+        match lever.target() {
+            LeverTarget::LoadGenerator => self.generator.pull(lever),
+            LeverTarget::Server => {
+                let (_, control) = self.stage.tiers.last().ok_or("no tier's control is known")?;
+                let cause = Cause::new("goodput run", "a person pulled it");
+                let lever = lever_to_wall(lever, self.options.scale);
+                let pulled = control.pull_at_server(&lever, &cause).await;
+                pulled.map(|pulled| pulled.did).map_err(|error| error.to_string())
+            }
+        }
+    }
+
+    /// Ends the load and the timeline, and closes the log.
+    async fn finish(self, ending: Ending, started: &jiff::Timestamp) -> RunLog {
+        let Self { options, stage, generator, playing, mut ledger, .. } = self;
+        generator.stop();
+        let seconds = match ending {
+            Ending::Completed => options.scenario.duration.as_secs(),
+            Ending::Interrupted => {
+                playing.stop().pull();
+                generator.clock().now().elapsed().as_secs()
+            }
+        };
+        for (tier, (_, control)) in stage.tiers.iter().enumerate() {
+            ledger.on_reading(tier, watch::read(control).await);
+        }
+        let ended = tokio::task::spawn_blocking(move || (playing.finish(), generator.finish()));
+        let ((events, play), report) = match ended.await {
+            Ok(ended) => ended,
+            Err(error) => std::panic::resume_unwind(error.into_panic()),
+        };
+        for event in events {
+            ledger.on_injector(event);
+        }
+        ledger.on_load_windows(report.windows.iter().cloned());
+        let integrity = integrity(options, stage, &ledger, &report, &play);
+        let (windows, events) = ledger.close(seconds);
+        RunLog {
+            schema: RunLog::SCHEMA,
+            meta: meta(options, started),
+            windows,
+            events,
+            totals: report.totals,
+            integrity,
+            ending,
+        }
+    }
+}
+
+fn integrity(
+    options: &RunOptions,
+    stage: &Stage,
+    ledger: &Ledger<'_>,
+    report: &GeneratorReport,
+    play: &PlayReport,
+) -> Integrity {
+    let names = |failures: &[PlayFailure]| failures.iter().map(|one| one.name.clone()).collect();
+    let smallest_timeout = options.scale.to_wall(options.scenario.smallest_timeout());
+    let mut memory_peak = ledger.memory_peaks();
+    let here = match options.target {
+        Target::Loopback => "rig",
+        Target::Remote(_) => "load generator",
+    };
+    if stage.runs_here() {
+        // The tiers live in this process: its memory is theirs too.
+        memory_peak.clear();
+    }
+    memory_peak.insert(here.to_owned(), report.memory_peak);
+    Integrity {
+        scheduled: report.scheduled,
+        offered: report.offered,
+        unsent: report.unsent,
+        send_lag_p99_wall: report.send_lag_p99_wall,
+        smallest_timeout_wall: smallest_timeout.as_secs_f64(),
+        faults_unseen: names(&play.faults_unseen),
+        faults_unreverted: names(&play.unreverted),
+        memory_peak,
+    }
+}
+
+fn meta(options: &RunOptions, started: &jiff::Timestamp) -> Meta {
+    Meta {
+        scenario: options.scenario.name.clone(),
+        arm: options.arm.clone(),
+        engine: EngineKind::Rig,
+        seed: options.seed,
+        speed: options.scale.speed(),
+        started: started.to_string(),
+        command: options.command.clone(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        parameters: serde_json::to_value(&options.scenario).unwrap_or_default(),
+    }
+}
+
+const SECOND: Duration = Duration::from_secs(1);
+/// How long the run waits, in wall time, between its preparation and the first arrival.
+const LEAD: Duration = Duration::from_millis(100);
+/// How often servers are sampled, in wall time: once a window within these bounds.
+const SAMPLE_SHORTEST: Duration = Duration::from_millis(30);
+const SAMPLE_LONGEST: Duration = Duration::from_secs(1);

@@ -1,0 +1,184 @@
+//! The servers that a run acts on: started on loopback, or running elsewhere.
+
+use std::time::Duration;
+
+use goodput_client::Target as Address;
+use goodput_control::api::{Cause, ServerState};
+use goodput_control::wall::patch_to_wall;
+use goodput_control::{ControlClient, Token};
+use goodput_order_status::{Role, Server, ServerConfig};
+use goodput_policy::limiter::LimiterPatch;
+use goodput_scenario::{Scenario, Tier};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+use crate::options::{Remote, RigError, RunOptions, Target};
+
+/// The servers of a run.
+#[derive(Debug)]
+pub(crate) struct Stage {
+    /// Where the load goes.
+    pub(crate) target: String,
+    /// The control planes that are known, by tier, outermost first.
+    pub(crate) tiers: Vec<(String, ControlClient)>,
+    /// What was started for the run.
+    servers: Vec<Server>,
+}
+
+impl Stage {
+    /// Starts the tiers on loopback, or looks the remote ones up and puts the scenario's limiters in
+    /// force there.
+    pub(crate) async fn set(options: &RunOptions) -> Result<Self, RigError> {
+        match &options.target {
+            Target::Loopback => Self::on_loopback(options),
+            Target::Remote(remote) => Self::elsewhere(options, remote).await,
+        }
+    }
+
+    fn on_loopback(options: &RunOptions) -> Result<Self, RigError> {
+        let scenario = &options.scenario;
+        let mut servers: Vec<Server> = Vec::new();
+        let mut tiers = Vec::new();
+        for (index, tier) in scenario.tiers.iter().enumerate().rev() {
+            let failed = |reason: String| RigError::Server { tier: tier.name.clone(), reason };
+            let role = match servers.last() {
+                None => Role::OrderStatus { orders: tier.orders },
+                Some(_) => return Err(failed("gateways are not wired yet".to_owned())),
+            };
+            let config = ServerConfig {
+                role,
+                audit: options.audit.clone(),
+                limiter: tier.limiter.clone(),
+                scale: options.scale,
+                seed: options.seed,
+                timeouts: callers_timeouts(scenario, index, options),
+                ..ServerConfig::default()
+            };
+            let server = Server::start(config).map_err(|error| failed(error.to_string()))?;
+            let control = ControlClient::new(&server.control_addr().to_string(), None)
+                .map_err(|error| failed(error.to_string()))?
+                .with_timeout(PATIENCE);
+            tiers.insert(0, (tier.name.clone(), control));
+            servers.push(server);
+        }
+        let target = servers.last().map(|outermost| format!("http://{}", outermost.data_addr()));
+        let target =
+            target.ok_or_else(|| RigError::Target("the scenario has no tier".to_owned()))?;
+        Ok(Self { target, tiers, servers })
+    }
+
+    async fn elsewhere(options: &RunOptions, remote: &Remote) -> Result<Self, RigError> {
+        let address = Address::resolve(&remote.url).map_err(problem)?;
+        match timeout(PATIENCE, TcpStream::connect(address.address())).await {
+            Ok(Ok(_)) => {}
+            Ok(Err(error)) => {
+                return Err(RigError::Target(format!(
+                    "nothing accepts connections at {}: {error}; is the server running?",
+                    remote.url
+                )));
+            }
+            Err(_) => {
+                let url = &remote.url;
+                return Err(RigError::Target(format!("{url} accepts no connection within 2 s")));
+            }
+        }
+        let token = remote.token.as_deref().map(Token::new).transpose().map_err(problem)?;
+        let mut tiers = Vec::new();
+        for tier in &options.scenario.tiers {
+            let Some(known) = remote.tiers.iter().find(|known| known.name == tier.name) else {
+                continue;
+            };
+            let control = ControlClient::new(&known.control, token.clone())
+                .map_err(problem)?
+                .with_timeout(PATIENCE);
+            adopt(options, tier, &control).await?;
+            tiers.push((tier.name.clone(), control));
+        }
+        Ok(Self { target: remote.url.clone(), tiers, servers: Vec::new() })
+    }
+
+    /// Whether the tiers run in this process.
+    pub(crate) const fn runs_here(&self) -> bool {
+        !self.servers.is_empty()
+    }
+
+    /// Takes back what the run has set at servers that run elsewhere, and shuts down what it started.
+    /// Returns the tiers where that could not be confirmed.
+    pub(crate) async fn strike(self) -> Vec<String> {
+        let mut unconfirmed = Vec::new();
+        if self.servers.is_empty() {
+            let cause = Cause::new("goodput run", "the run has ended");
+            for (name, control) in &self.tiers {
+                if control.reset_server(&cause).await.is_err() {
+                    unconfirmed.push(name.clone());
+                }
+            }
+        }
+        // The outermost first, so that no gateway is left without its upstream.
+        self.servers.into_iter().rev().for_each(Server::shutdown);
+        unconfirmed
+    }
+}
+
+/// The time-outs of whoever calls the tier at `index`, in wall time.
+fn callers_timeouts(scenario: &Scenario, index: usize, options: &RunOptions) -> Vec<Duration> {
+    let layers = match index.checked_sub(1) {
+        None => &scenario.client.layers,
+        Some(caller) => &scenario.tiers[caller].layers,
+    };
+    let timeouts = layers.iter().filter_map(|layer| layer.timeout);
+    timeouts.map(|timeout| options.scale.to_wall(timeout)).collect()
+}
+
+/// Puts the scenario's limiter in force at a server that runs already.
+async fn adopt(options: &RunOptions, tier: &Tier, control: &ControlClient) -> Result<(), RigError> {
+    let state = control.server_state().await.map_err(problem)?;
+    check_adoptable(options, tier, &state)?;
+    let limiter = &tier.limiter;
+    let patch = LimiterPatch {
+        slots: Some(limiter.slots),
+        capacity: Some(limiter.capacity),
+        queue: Some(limiter.queue),
+        queue_limit: Some(limiter.queue_limit),
+        drop_expired: Some(limiter.drop_expired),
+        on_disconnect: Some(limiter.on_disconnect),
+    };
+    let cause = Cause::new("goodput run", format!("scenario {}", options.scenario.name));
+    let patched = control.patch_limiter(&patch_to_wall(patch, options.scale), &cause).await;
+    patched.map(drop).map_err(problem)
+}
+
+/// Checks what cannot be changed while a server runs.
+fn check_adoptable(options: &RunOptions, tier: &Tier, state: &ServerState) -> Result<(), RigError> {
+    let name = &tier.name;
+    let speed = options.scale.speed();
+    if (state.speed - speed).abs() > f64::EPSILON {
+        return Err(RigError::Target(format!(
+            "tier `{name}` runs at speed {}, and this run at {speed}; start it with `--speed {speed}`",
+            state.speed
+        )));
+    }
+    if let Some(fault) = state.faults.first() {
+        return Err(RigError::Target(format!(
+            "tier `{name}` has the fault `{}` in force already; clear it with `goodput fault clear {}`",
+            fault.name, fault.name
+        )));
+    }
+    let wanted = serde_json::to_value(&tier.limiter).unwrap_or_default();
+    for key in ["service", "charge"] {
+        if state.limiter[key] != wanted[key] {
+            return Err(RigError::Target(format!(
+                "tier `{name}` runs with {key} {}, and the scenario says {}; start it with `--{key}`",
+                state.limiter[key], wanted[key]
+            )));
+        }
+    }
+    Ok(())
+}
+
+fn problem(error: impl std::fmt::Display) -> RigError {
+    RigError::Target(error.to_string())
+}
+
+/// How long a server may take to answer, in wall time.
+const PATIENCE: Duration = Duration::from_secs(2);

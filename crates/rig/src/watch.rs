@@ -1,0 +1,166 @@
+//! Watches one tier through its control plane: samples its state and turns it into windows.
+
+use std::time::{Duration, Instant};
+
+use goodput_clock::{Scale, Timestamp};
+use goodput_control::ControlClient;
+use goodput_control::api::ServerState;
+use goodput_runlog::{Event, EventKind, TierSample, TierSampler, TierWindow};
+
+/// A state, and when it was asked for and answered.
+#[derive(Debug)]
+pub(crate) struct Reading {
+    state: ServerState,
+    asked: Instant,
+    answered: Instant,
+}
+
+/// Asks a server for its state.
+pub(crate) async fn read(client: &ControlClient) -> Result<Reading, String> {
+    let asked = Instant::now();
+    match client.server_state().await {
+        Ok(state) => Ok(Reading { state, asked, answered: Instant::now() }),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// Asks a server for its state some times and returns the quickest answer, which tells best what
+/// the server's clock shows.
+pub(crate) async fn calibrate(client: &ControlClient) -> Result<Reading, String> {
+    let mut best = read(client).await?;
+    for _ in 1..CALIBRATIONS {
+        let next = read(client).await?;
+        if next.round_trip() < best.round_trip() {
+            best = next;
+        }
+    }
+    Ok(best)
+}
+
+impl Reading {
+    pub(crate) const fn state(&self) -> &ServerState {
+        &self.state
+    }
+
+    fn round_trip(&self) -> Duration {
+        self.answered - self.asked
+    }
+
+    /// When the server's clock showed zero, on the clock of this process.
+    fn server_zero(&self) -> Option<Instant> {
+        let middle = self.asked + self.round_trip() / 2;
+        middle.checked_sub(Duration::try_from_secs_f64(self.state.uptime).ok()?)
+    }
+}
+
+/// The watch over one tier.
+#[derive(Debug)]
+pub(crate) struct Watch {
+    name: String,
+    scale: Scale,
+    epoch: Instant,
+    /// The process that is watched, and when its clock showed zero.
+    instance: String,
+    zero: Instant,
+    sampler: TierSampler,
+    memory_peak: u64,
+    silent_since: Option<Instant>,
+    silence_reported: bool,
+}
+
+impl Watch {
+    /// A watch over the tier of this name that begins with `first`, read before `epoch`.
+    pub(crate) fn new(name: &str, first: &Reading, epoch: Instant, scale: Scale) -> Self {
+        let mut watch = Self {
+            name: name.to_owned(),
+            scale,
+            epoch,
+            instance: first.state.instance.clone(),
+            zero: first.server_zero().unwrap_or(first.asked),
+            sampler: TierSampler::new(name),
+            memory_peak: 0,
+            silent_since: None,
+            silence_reported: false,
+        };
+        watch.on_reading(first);
+        watch
+    }
+
+    /// Takes what was read, and says whether it shows a restart.
+    pub(crate) fn on_reading(&mut self, reading: &Reading) -> Option<Event> {
+        if reading.state.instance != self.instance {
+            self.instance.clone_from(&reading.state.instance);
+            self.zero = reading.server_zero().unwrap_or(reading.asked);
+        }
+        self.silent_since = None;
+        self.memory_peak = self.memory_peak.max(reading.state.memory);
+        let sample = self.sample(&reading.state);
+        let restarted = self.sampler.push(&sample)?;
+        let kind = EventKind::ServerRestarted { tier: restarted.tier };
+        Some(Event { at: restarted.seen, kind })
+    }
+
+    /// Takes that the server did not answer, and says so once it has been silent for long.
+    pub(crate) fn on_silence(&mut self, now: Instant, problem: &str) -> Option<Event> {
+        let since = *self.silent_since.get_or_insert(now);
+        if self.silence_reported || now - since < SILENCE {
+            return None;
+        }
+        self.silence_reported = true;
+        let what = format!("the control plane of tier `{}` does not answer: {problem}", self.name);
+        Some(Event { at: self.timestamp(since), kind: EventKind::Doubt { what } })
+    }
+
+    /// The next window that the samples so far cover.
+    pub(crate) fn next_window(&mut self) -> Option<(u64, TierWindow)> {
+        self.sampler.next_window()
+    }
+
+    /// The windows that are left of a run of so many seconds.
+    pub(crate) fn finish(self, seconds: u64) -> Vec<(u64, TierWindow)> {
+        self.sampler.finish(seconds)
+    }
+
+    /// The tier's name.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The process's resident memory at its largest, in bytes.
+    pub(crate) const fn memory_peak(&self) -> u64 {
+        self.memory_peak
+    }
+
+    fn timestamp(&self, instant: Instant) -> Timestamp {
+        self.scale.to_scenario(instant.saturating_duration_since(self.epoch)).into()
+    }
+
+    /// The state in scenario time.
+    fn sample(&self, state: &ServerState) -> TierSample {
+        let speed = self.scale.speed();
+        let counters = &state.counters;
+        let read_at = self.zero + Duration::try_from_secs_f64(state.uptime).unwrap_or_default();
+        TierSample {
+            at: self.timestamp(read_at),
+            instance: state.instance.clone(),
+            received: counters.received,
+            served: counters.served,
+            refused: counters.refused.clone(),
+            cancelled: counters.cancelled,
+            errors: counters.errors,
+            busy_useful: counters.busy_useful * speed,
+            busy_wasted: counters.busy_wasted * speed,
+            queue_delay: state.queue_delay.iter().map(|(upto, n)| (upto * speed, *n)).collect(),
+            queued: state.queued,
+            in_service: state.in_service,
+            slots: state.slots,
+            capacity: state.capacity.map(|per_second| self.scale.rate_to_scenario(per_second)),
+            admitted: Some(state.admitted),
+            oldest_age: state.oldest_age * speed,
+        }
+    }
+}
+
+const CALIBRATIONS: u32 = 5;
+/// How long a tier may be silent, in wall time, before the run is in doubt.
+const SILENCE: Duration = Duration::from_secs(1);
