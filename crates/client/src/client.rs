@@ -91,8 +91,11 @@ impl<O: Observer> Client<O> {
 
     /// Begins a request of the client instance `client` and returns at once; the observer learns how
     /// it ends. `deadline` bounds all its attempts ([`Timestamp::MAX`] for none).
+    ///
+    /// It is for whoever drives the client: [`Client::next_wakeup`] is to be asked afterwards.
     pub fn send(&self, client: u32, intended: Timestamp, deadline: Timestamp, request: Request) {
         let mut core = self.shared.lock();
+        core.hold_alarm();
         let now = core.clock.now();
         let begin = Begin { client, intended, deadline, request, reply: None };
         core.begin(&self.shared, now, begin);
@@ -126,6 +129,7 @@ impl<O: Observer> Client<O> {
         loop {
             let (clock, next) = {
                 let mut core = self.shared.lock();
+                core.hold_alarm();
                 let now = core.clock.now();
                 core.on_wakeup(&self.shared, now);
                 (core.clock, core.next_wakeup(now))
@@ -145,9 +149,10 @@ impl<O: Observer> Client<O> {
         core.next_wakeup(now)
     }
 
-    /// Times attempts out and ends backoffs.
+    /// Times attempts out and ends backoffs. [`Client::next_wakeup`] is to be asked afterwards.
     pub fn on_wakeup(&self) {
         let mut core = self.shared.lock();
+        core.hold_alarm();
         let now = core.clock.now();
         core.on_wakeup(&self.shared, now);
     }

@@ -147,6 +147,11 @@ impl<O: Observer> Core<O> {
         self.serve_line(shared, now);
     }
 
+    /// Wakes nobody until [`Core::next_wakeup`] is asked again, which the caller is about to do.
+    pub(crate) fn hold_alarm(&mut self) {
+        self.alarm = Timestamp::ZERO;
+    }
+
     /// When [`Core::on_wakeup`] is due; whoever asks is expected to call it then.
     pub(crate) fn next_wakeup(&mut self, now: Timestamp) -> Timestamp {
         while let Some((_, ticket)) = self.timers.first() {
