@@ -88,7 +88,7 @@ class Run:
         with open(FOLDER / "tool.log", "w") as log:
             process = subprocess.Popen(command, stdout=log, stderr=log)
         if freeze:
-            timer = threading.Thread(target=self.freeze, args=(nginx, *freeze))
+            timer = threading.Thread(target=self.freeze, args=(nginx, before, *freeze))
             timer.start()
         self.over = threading.Event()
         watcher = threading.Thread(target=self.watch, args=(process.pid,))
@@ -124,7 +124,10 @@ class Run:
                 return
             self.rss.append(pages * resource.getpagesize() / 2**20)
 
-    def freeze(self, nginx, after, length):
+    def freeze(self, nginx, before, after, length):
+        # Some tools take seconds to start.
+        while nginx.count() < before + 200:
+            time.sleep(0.05)
         time.sleep(after)
         self.frozen = time.time()
         os.kill(nginx.worker, signal.SIGSTOP)
@@ -184,7 +187,8 @@ def vegeta(url, rate, seconds):
 
 def k6(url, rate, seconds):
     script = FOLDER / "script.js"
-    workers = max(100, rate // 20)
+    # Enough to carry a second's freeze at the lowest rate.
+    workers = max(3000 if rate <= 2000 else 100, rate // 20)
     script.write_text(f"""
         import http from 'k6/http';
         export const options = {{ discardResponseBodies: true, scenarios: {{ load: {{
@@ -192,7 +196,7 @@ def k6(url, rate, seconds):
           duration: '{seconds}s', preAllocatedVUs: {workers}, maxVUs: {workers + 5000} }} }} }};
         export default function () {{ http.get('{url}'); }}
     """)
-    return ["k6", "run", "--quiet", "--no-usage-report", "--summary-mode=disabled", str(script)]
+    return ["k6", "run", "--quiet", "--no-usage-report", "--no-summary", str(script)]
 
 
 def wrk2(url, rate, seconds):
@@ -214,7 +218,7 @@ def schedule(nginx):
     """(a) 2,000/s; the server is stopped for 1 s."""
     rate, rows = 2000, []
     for name, make in THERE.items():
-        run = Run(nginx, make(nginx.url, rate, 5), freeze=(2, 1), capture=True)
+        run = Run(nginx, make(nginx.url, rate, 5), freeze=(1.5, 1), capture=True)
         during = sum(run.frozen <= at < run.thawed for at in run.times)
         asked = rate * (run.thawed - run.frozen)
         after = [at for at in run.times if at >= run.thawed]
