@@ -34,7 +34,7 @@ class Nginx:
     """One worker process that answers 200, with a counter of requests."""
 
     def __init__(self):
-        self.port = free_port()
+        self.port, self.count_port = free_port(), free_port()
         config = FOLDER / "nginx.conf"
         config.write_text(f"""
             worker_processes 1;
@@ -49,7 +49,10 @@ class Nginx:
               server {{
                 listen 127.0.0.1:{self.port} backlog=4096;
                 location / {{ default_type text/plain; return 200 "shipped"; }}
-                location /count {{ stub_status; }}
+              }}
+              server {{
+                listen 127.0.0.1:{self.count_port};
+                location / {{ stub_status; }}
               }}
             }}
         """)
@@ -66,7 +69,7 @@ class Nginx:
 
     def count(self):
         """Requests so far, without those of this function."""
-        with urllib.request.urlopen(f"{self.url}count") as answer:
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.count_port}/") as answer:
             handled = answer.read().decode().splitlines()[2].split()
         self.own = getattr(self, "own", 0) + 1
         return int(handled[2]) - self.own

@@ -33,6 +33,13 @@ pub(crate) struct Engine {
     pub(crate) progress: Progress,
 }
 
+/// When the next arrival is due.
+enum Due {
+    Now,
+    At(Timestamp),
+    Never,
+}
+
 /// How far the load has come.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Progress {
@@ -56,7 +63,17 @@ impl Engine {
             let more = self.issue();
             self.board.client.on_wakeup();
             self.tick(self.tick_length());
-            let Some(next) = more else { break };
+            let next = match more {
+                Due::Never => break,
+                // Answers that have come meanwhile are read before more is sent, so that their
+                // connections are free again.
+                Due::Now => {
+                    board.client.next_wakeup();
+                    tokio::task::yield_now().await;
+                    continue;
+                }
+                Due::At(next) => next,
+            };
             let wake = next.min(self.board.client.next_wakeup()).min(self.progress.next_tick);
             // One wake-up serves all arrivals of a short while, at the price of that much lag.
             let wake = self.clock.instant_of(wake).max(Instant::now() + SHORTEST_SLEEP);
@@ -109,18 +126,17 @@ impl Engine {
         self.progress.rate = Some(rate.per_second());
     }
 
-    /// Issues the arrivals that are due, and says when the next one is; none where there is none.
-    fn issue(&mut self) -> Option<Timestamp> {
+    /// Issues arrivals that are due, a few at a time, and says when the next one is.
+    fn issue(&mut self) -> Due {
         let mut now = self.clock.now();
         let mut issued = 0;
         loop {
-            let at = self.schedule.peek()?;
+            let Some(at) = self.schedule.peek() else { return Due::Never };
             if at > now {
-                return Some(at);
+                return Due::At(at);
             }
             if issued == BATCH {
-                // Answers that have come meanwhile are read before more is sent.
-                return Some(now);
+                return Due::Now;
             }
             self.schedule.next();
             if self.progress.halted {
@@ -232,6 +248,6 @@ const SHORTEST_SLEEP: Duration = Duration::from_micros(100);
 const TICK: Duration = Duration::from_millis(100);
 const DRAIN_TICK: Duration = Duration::from_millis(10);
 /// How many arrivals are issued before the reactor has its turn.
-const BATCH: u32 = 128;
+const BATCH: u32 = 16;
 /// After how many arrivals the clock is read again.
 const LOOK: u32 = 8;
