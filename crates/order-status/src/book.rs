@@ -113,7 +113,7 @@ impl OrderBook {
             customer: entry.customer,
             placed_at: FIRST_PLACED + u64::from(entry.placed),
             items,
-            total_cents: items.iter().map(Item::cost_cents).sum(),
+            total_cents: items.iter().map(|item| item.cost_cents()).sum(),
         })
     }
 
@@ -150,7 +150,7 @@ impl OrderBook {
 }
 
 impl Item {
-    fn cost_cents(&self) -> u64 {
+    fn cost_cents(self) -> u64 {
         u64::from(self.quantity) * u64::from(self.price_cents)
     }
 }

@@ -4,9 +4,15 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
-use goodput_clock::{Scale, Seed};
+use goodput_client::{Protocol, Target};
+use goodput_clock::{Rate, Scale, Seed};
 use goodput_control::{Audit, Guard};
+use goodput_policy::attempt::RetryOn;
+use goodput_policy::backoff::Backoff;
+use goodput_policy::budget::BudgetConfig;
 use goodput_policy::limiter::LimiterConfig;
+use goodput_policy::pool::PoolOrder;
+use goodput_policy::retry::{BudgetScope, LayerConfig};
 
 /// What a server is told at start. Every duration and rate of a policy in it is scenario time.
 #[derive(Clone, Debug)]
@@ -44,6 +50,26 @@ pub enum Role {
         /// How many, at most 10,000,000. Default 100,000.
         orders: u32,
     },
+    /// Forwards to an upstream.
+    Gateway(GatewayConfig),
+}
+
+/// What a gateway is told beside the rest of a [`ServerConfig`]; durations and rates are scenario time.
+#[derive(Clone, Debug)]
+pub struct GatewayConfig {
+    /// Where requests go.
+    pub upstream: Target,
+    /// The protocol spoken with the upstream. Default HTTP/1.1.
+    pub protocol: Protocol,
+    /// The gateway's retry layers, outermost first; the innermost has a time-out. Default one that
+    /// gives up after 5 s and does not retry.
+    pub layers: Vec<LayerConfig>,
+    /// In what order idle connections are reused. Default LIFO.
+    pub pool: PoolOrder,
+    /// The most connections to the upstream. Default 10,000.
+    pub connections: u32,
+    /// The most new connections per second. Default (none) 10,000.
+    pub connect_rate: Option<Rate>,
 }
 
 /// Bounds of the data plane.
@@ -86,6 +112,29 @@ impl Default for Role {
     }
 }
 
+impl GatewayConfig {
+    /// A gateway before `upstream` with every default.
+    pub fn new(upstream: Target) -> Self {
+        let layer = LayerConfig {
+            name: "gateway".to_owned(),
+            timeout: Some(Duration::from_secs(5)),
+            retries: 0,
+            backoff: Backoff::default(),
+            retry_on: RetryOn::default(),
+            budget: BudgetConfig::Off,
+            budget_scope: BudgetScope::Shared,
+        };
+        Self {
+            upstream,
+            protocol: Protocol::default(),
+            layers: vec![layer],
+            pool: PoolOrder::default(),
+            connections: 10_000,
+            connect_rate: None,
+        }
+    }
+}
+
 impl Default for Bounds {
     fn default() -> Self {
         Self { backlog: 4096, connections: None, header_bytes: 16 * 1024, body_bytes: 1024 * 1024 }
@@ -97,6 +146,7 @@ impl Role {
     pub const fn name(&self) -> &'static str {
         match self {
             Self::OrderStatus { .. } => "order-status",
+            Self::Gateway(_) => "gateway",
         }
     }
 }

@@ -14,6 +14,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use crate::app::App;
+use crate::shape::Shaped;
 
 /// What the control plane asks of the data plane's thread.
 #[derive(Debug)]
@@ -80,7 +81,7 @@ async fn converse(stream: TcpStream, app: App) {
     let mut builder = Builder::new(TokioExecutor::new());
     builder.http2().max_concurrent_streams(MAX_STREAMS);
     // An error ends this connection and concerns nobody else.
-    let _ = builder.serve_connection(TokioIo::new(stream), app).await;
+    let _ = builder.serve_connection(TokioIo::new(Shaped::new(stream)), app).await;
 }
 
 async fn drop_unaccepted(listener: &TcpListener) {

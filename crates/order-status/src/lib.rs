@@ -1,7 +1,7 @@
 //! The order-status server.
 //!
 //! A server has two planes, each on a thread and a runtime of its own, so that no overload of the
-//! first delays the second. The data plane answers order queries; each passes the tier's limiter, whose
+//! first delays the second. The data plane answers order queries, or forwards them to an upstream; each passes the tier's limiter, whose
 //! decisions are all made in [`goodput_policy`]. The control plane takes faults and levers and gives the
 //! state and the metrics away.
 
@@ -10,12 +10,14 @@ mod app;
 mod book;
 mod config;
 mod connections;
+mod gateway;
 mod metrics;
 mod orders;
 mod plane;
 mod request;
 mod server;
+mod shape;
 mod tier;
 
-pub use config::{Bounds, Role, ServerConfig};
+pub use config::{Bounds, GatewayConfig, Role, ServerConfig};
 pub use server::{Server, StartError};

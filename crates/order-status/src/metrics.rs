@@ -168,6 +168,11 @@ impl Metrics {
         busy.inc_by(service.as_secs_f64());
     }
 
+    /// Where further families may be registered.
+    pub(crate) const fn registry(&self) -> &Registry {
+        &self.registry
+    }
+
     /// A request was served at once, by a tier without limits.
     pub(crate) fn on_immediate(&self) {
         self.immediate.inc();
@@ -266,8 +271,8 @@ impl Gauges {
     fn set(&self, reading: Reading) {
         self.slots.set(i64::from(reading.slots));
         self.capacity.set(reading.capacity);
-        self.in_flight.set(reading.in_service as i64);
-        self.queued.set(reading.queued as i64);
+        self.in_flight.set(reading.in_service.cast_signed() as i64);
+        self.queued.set(reading.queued.cast_signed() as i64);
         self.queue_capacity.set(reading.queue_capacity);
         self.oldest_age.set(reading.oldest_age.as_secs_f64());
         self.admitted.set(reading.admitted);

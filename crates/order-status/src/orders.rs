@@ -51,14 +51,12 @@ async fn order(State(shared): State<Arc<Orders>>, request: Request) -> Response 
     if let Err(response) = shared.query(request, counts).await {
         return response;
     }
-    match shared.book.get(id) {
-        Some(order) => answer::json(StatusCode::OK, serde_json::to_vec(&order).unwrap_or_default()),
-        None => {
-            let last = shared.book.len();
-            let error = format!("there is no order {id}; orders are numbered from 1 to {last}");
-            answer::problem(StatusCode::NOT_FOUND, error)
-        }
-    }
+    let Some(order) = shared.book.get(id) else {
+        let last = shared.book.len();
+        let error = format!("there is no order {id}; orders are numbered from 1 to {last}");
+        return answer::problem(StatusCode::NOT_FOUND, error);
+    };
+    answer::json(StatusCode::OK, serde_json::to_vec(&order).unwrap_or_default())
 }
 
 async fn orders(State(shared): State<Arc<Orders>>, request: Request) -> Response {

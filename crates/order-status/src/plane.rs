@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
 
+use goodput_client::{Client, Unobserved};
 use goodput_clock::Ratio;
 use goodput_control::api::{FaultView, ServerState, limiter_view};
 use goodput_control::{ServerControl, wall};
@@ -12,7 +13,9 @@ use goodput_policy::lever::Lever;
 use goodput_policy::limiter::{LimiterConfig, LimiterPatch};
 use tokio::sync::mpsc;
 
+use crate::config::ServerConfig;
 use crate::connections::Command;
+use crate::gateway::LayerMetrics;
 use crate::tier::Tier;
 
 /// The server as its control plane sees it.
@@ -25,17 +28,33 @@ pub(crate) struct Lent {
     tier: Arc<Tier>,
     commands: mpsc::UnboundedSender<Command>,
     connections: Arc<AtomicUsize>,
+    layers: Option<UpstreamLayers>,
+}
+
+/// The retry layers of a gateway, for its metrics.
+#[derive(Debug)]
+pub(crate) struct UpstreamLayers {
+    pub(crate) client: Arc<Client<Unobserved>>,
+    pub(crate) metrics: LayerMetrics,
 }
 
 impl Lent {
     pub(crate) fn new(
-        role: &'static str,
-        initial: LimiterConfig,
+        config: &ServerConfig,
         tier: Arc<Tier>,
+        layers: Option<UpstreamLayers>,
         commands: mpsc::UnboundedSender<Command>,
         connections: Arc<AtomicUsize>,
     ) -> Self {
-        Self { role, instance: instance(), initial, tier, commands, connections }
+        Self {
+            role: config.role.name(),
+            instance: instance(),
+            initial: config.limiter.clone(),
+            tier,
+            commands,
+            connections,
+            layers,
+        }
     }
 
     /// Drops everything in the limiter at once, and has the data plane drop the connections.
@@ -74,6 +93,9 @@ impl ServerControl for Lent {
     }
 
     fn metrics(&self, _faults: &[FaultView]) -> String {
+        if let Some(UpstreamLayers { client, metrics }) = &self.layers {
+            client.with_layers(|layers, _| metrics.update(self.tier.clock.now(), layers));
+        }
         // What is registered at start can always be encoded.
         self.tier.metrics.render(self.tier.gauges()).unwrap_or_default()
     }

@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
+use goodput_client::WallClock;
+use goodput_clock::Timestamp;
 use goodput_policy::deadline::{
     ATTEMPT_COUNT, ENVOY_TIMEOUT, GRPC_TIMEOUT, HeaderError, parse_attempt_count, parse_remaining,
 };
@@ -30,6 +32,12 @@ impl Caller {
             remaining: parse_remaining(grpc.as_deref(), envoy.as_deref())?,
             attempt: attempt.map(|attempt| parse_attempt_count(&attempt)).transpose()?,
         })
+    }
+
+    /// The deadline of a request that arrives at `now`; [`Timestamp::MAX`] for none.
+    pub(crate) fn deadline(self, clock: &WallClock, now: Timestamp) -> Timestamp {
+        self.remaining
+            .map_or(Timestamp::MAX, |remaining| now + clock.scale().to_scenario(remaining))
     }
 
     /// Whether this attempt is known to be a retry.

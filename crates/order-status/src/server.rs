@@ -7,7 +7,8 @@ use std::sync::atomic::AtomicUsize;
 use std::thread::JoinHandle;
 use std::time::Instant;
 
-use goodput_client::{Alarm, WallClock};
+use goodput_client::{Alarm, Client, ClientConfig, Unobserved, WallClock};
+use goodput_clock::Rate;
 use goodput_control::{Listener, server_plane};
 use goodput_policy::invalid::InvalidConfig;
 use tokio::net::TcpListener;
@@ -16,11 +17,12 @@ use tokio::sync::mpsc;
 
 use crate::app::App;
 use crate::book::OrderBook;
-use crate::config::{Role, ServerConfig};
+use crate::config::{GatewayConfig, Role, ServerConfig};
 use crate::connections::{self, Command};
+use crate::gateway::{Gateway, LayerMetrics};
 use crate::metrics::Metrics;
 use crate::orders;
-use crate::plane::Lent;
+use crate::plane::{Lent, UpstreamLayers};
 use crate::tier::Tier;
 
 /// A server that runs until it is shut down or dropped.
@@ -73,30 +75,28 @@ impl Server {
         let metrics = Metrics::new(&wall_timeouts(&config))?;
         let clock = WallClock::new(Instant::now(), config.scale);
         let tier = Arc::new(Tier::new(config.limiter.clone(), clock, config.seed, metrics));
-        let app = build_app(&config, &tier)?;
         let runtime = build_runtime(&config).map_err(StartError::Runtime)?;
-        let (listener, data_addr) = bind(&runtime, &config)?;
-        let alarm = {
-            let _inside = runtime.enter();
-            Alarm::new().map_err(StartError::Runtime)?
-        };
+        let inside = runtime.enter();
+        let (app, layers) = build_app(&config, &tier)?;
+        let (listener, data_addr) = bind(&config)?;
+        let alarm = Alarm::new().map_err(StartError::Runtime)?;
+        drop(inside);
         let (commands, inbox) = mpsc::unbounded_channel();
         let open = Arc::new(AtomicUsize::new(0));
-        let lent = Lent::new(
-            config.role.name(),
-            config.limiter.clone(),
-            Arc::clone(&tier),
-            commands.clone(),
-            Arc::clone(&open),
-        );
-        let plane = server_plane(Arc::new(lent), config.audit.clone());
-        let control = Listener::start(config.control_addr, config.guard.clone(), plane)?;
+        let client = layers.as_ref().map(|layers| Arc::clone(&layers.client));
+        let lent =
+            Lent::new(&config, Arc::clone(&tier), layers, commands.clone(), Arc::clone(&open));
+        let plane = server_plane(Arc::new(lent), config.audit);
+        let control = Listener::start(config.control_addr, config.guard, plane)?;
         let limit = config.bounds.connections.unwrap_or_else(default_connections);
         let data_thread = std::thread::Builder::new()
             .name("data-plane".to_owned())
             .spawn(move || {
                 runtime.block_on(async {
                     let driver = tokio::spawn(Arc::clone(&tier).drive(alarm));
+                    if let Some(client) = client {
+                        tokio::spawn(async move { client.drive().await });
+                    }
                     let drop_all = || tier.drop_all();
                     connections::serve(listener, app, limit, inbox, &open, drop_all).await;
                     driver.abort();
@@ -132,8 +132,13 @@ impl Drop for Server {
     }
 }
 
-fn build_app(config: &ServerConfig, tier: &Arc<Tier>) -> Result<App, StartError> {
-    let router = match &config.role {
+/// What the data plane serves; must be called inside its runtime.
+fn build_app(
+    config: &ServerConfig,
+    tier: &Arc<Tier>,
+) -> Result<(App, Option<UpstreamLayers>), StartError> {
+    let body_bytes = config.bounds.body_bytes;
+    let (router, layers) = match &config.role {
         Role::OrderStatus { orders } => {
             if *orders == 0 || *orders > OrderBook::MAX_ORDERS {
                 return Err(StartError::Range(format!(
@@ -142,10 +147,48 @@ fn build_app(config: &ServerConfig, tier: &Arc<Tier>) -> Result<App, StartError>
                 )));
             }
             let book = OrderBook::new(config.seed, *orders);
-            orders::router(book, Arc::clone(tier), config.bounds.body_bytes)
+            (orders::router(book, Arc::clone(tier), body_bytes), None)
+        }
+        Role::Gateway(gateway) => {
+            let client = Arc::new(build_client(config, gateway, tier)?);
+            let metrics =
+                LayerMetrics::new(tier.metrics.registry(), &gateway.layers, config.scale)?;
+            let layers = UpstreamLayers { client: Arc::clone(&client), metrics };
+            let upstream = gateway.upstream.clone();
+            let gateway = Gateway::new(Arc::clone(tier), client, upstream, body_bytes);
+            (gateway.router(), Some(layers))
         }
     };
-    Ok(App::new(router, Arc::clone(tier), config.bounds))
+    Ok((App::new(router, Arc::clone(tier), config.bounds), layers))
+}
+
+fn build_client(
+    config: &ServerConfig,
+    gateway: &GatewayConfig,
+    tier: &Tier,
+) -> Result<Client<Unobserved>, StartError> {
+    if gateway.layers.last().is_none_or(|innermost| innermost.timeout.is_none()) {
+        return Err(StartError::Range(
+            "a gateway needs a retry layer, and the innermost one a time-out, such as \"5s\""
+                .to_owned(),
+        ));
+    }
+    let connect_rate = match gateway.connect_rate {
+        Some(rate) => rate,
+        None => Rate::new(CONNECT_RATE).map_err(|error| StartError::Range(error.to_string()))?,
+    };
+    let client = ClientConfig {
+        target: gateway.upstream.clone(),
+        protocol: gateway.protocol,
+        clients: 1,
+        layers: gateway.layers.clone(),
+        pool: gateway.pool,
+        max_connections: gateway.connections,
+        connect_rate,
+        seed: config.seed,
+        keep_answers: Some(ANSWER_BYTES),
+    };
+    Ok(Client::new(client, tier.clock, Unobserved))
 }
 
 fn build_runtime(config: &ServerConfig) -> io::Result<Runtime> {
@@ -161,8 +204,8 @@ fn build_runtime(config: &ServerConfig) -> io::Result<Runtime> {
     builder.thread_name("data-plane").enable_all().build()
 }
 
-fn bind(runtime: &Runtime, config: &ServerConfig) -> Result<(TcpListener, SocketAddr), StartError> {
-    let _inside = runtime.enter();
+/// Binds the data plane's listener; must be called inside its runtime.
+fn bind(config: &ServerConfig) -> Result<(TcpListener, SocketAddr), StartError> {
     let addr = config.data_addr;
     let failed = |source| StartError::Bind { addr, source };
     let listener = connections::listen(addr, config.bounds.backlog).map_err(failed)?;
@@ -181,5 +224,9 @@ fn default_connections() -> usize {
     files.saturating_sub(FILES_KEPT).max(16)
 }
 
+/// New connections per second to an upstream, unless told otherwise.
+const CONNECT_RATE: f64 = 10_000.0;
+/// The largest answer that a gateway passes on.
+const ANSWER_BYTES: usize = 16 * 1024 * 1024;
 /// Files that are kept for the control plane, the audit log and the rest of the process.
 const FILES_KEPT: usize = 512;

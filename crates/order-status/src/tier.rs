@@ -19,10 +19,10 @@ use goodput_policy::edge::Edge;
 use goodput_policy::fault::Effect;
 use goodput_policy::invalid::InvalidConfig;
 use goodput_policy::limiter::{
-    Admission, Capacity, Completion, JobId, Limiter, LimiterConfig, LimiterPatch, QueueLimit,
-    Refusal,
+    Admission, Capacity, Completion, JobId, Limiter, LimiterConfig, LimiterPatch, OnDisconnect,
+    QueueLimit, Refusal,
 };
-use tokio::sync::{Notify, oneshot};
+use tokio::sync::{Notify, oneshot, watch};
 
 use crate::metrics::{FaultLabel, Metrics, Outcome, Reading};
 use crate::request::Caller;
@@ -56,6 +56,7 @@ pub(crate) struct Tier {
     /// Whether every request is served at once, so that the lock can be left alone.
     open: AtomicBool,
     wake: Notify,
+    restarted: watch::Sender<()>,
 }
 
 #[derive(Debug)]
@@ -70,12 +71,27 @@ struct Core {
 
 #[derive(Debug)]
 struct Job {
-    answer: oneshot::Sender<Result<(), Refused>>,
+    sender: oneshot::Sender<Result<(), Refused>>,
     counts: Counts,
 }
 
 /// Answers that are handed out once the lock is free.
-type Answers = Vec<(oneshot::Sender<Result<(), Refused>>, Result<(), Refused>)>;
+type Answers = Vec<(Job, Result<(), Refused>)>;
+
+/// A request in the limiter.
+#[derive(Debug)]
+pub(crate) struct Ticket {
+    job: JobId,
+    answered: oneshot::Receiver<Result<(), Refused>>,
+}
+
+impl Ticket {
+    /// Waits until the request has been served or refused; none where it is dropped without an
+    /// answer, by a restart or since its caller has gone.
+    pub(crate) async fn answer(self) -> Option<Result<(), Refused>> {
+        self.answered.await.ok()
+    }
+}
 
 /// What a tier looks like at one moment, in wall time.
 #[derive(Debug)]
@@ -111,6 +127,7 @@ impl Tier {
             core: Mutex::new(core),
             open: AtomicBool::new(open),
             wake: Notify::new(),
+            restarted: watch::Sender::new(()),
         }
     }
 
@@ -120,33 +137,57 @@ impl Tier {
     ///
     /// Where it is refused, at once or after it has waited.
     pub(crate) async fn enter(&self, caller: Caller, counts: Counts) -> Result<(), Refused> {
+        let Some(ticket) = self.arrive(caller, counts)? else { return Ok(()) };
+        let presence = self.presence(&ticket);
+        match ticket.answer().await {
+            Some(answer) => {
+                presence.ends();
+                answer
+            }
+            // A restart drops work without an answer; the connection is about to go as well.
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Hands a request over to edge, queue and service; none where it was served at once.
+    ///
+    /// # Errors
+    ///
+    /// Where it is refused at once.
+    pub(crate) fn arrive(&self, caller: Caller, counts: Counts) -> Result<Option<Ticket>, Refused> {
         if self.open.load(Ordering::Relaxed) {
             self.metrics.on_immediate();
             self.count(counts);
-            return Ok(());
+            return Ok(None);
         }
-        let (answer, mut answered) = oneshot::channel();
+        let (sender, answered) = oneshot::channel();
         let job = self.with_core(|core, now| {
             self.count_touched(core.limiter.effect());
             if !core.edge.on_arrival(now) {
                 return Err(self.refuse_at_once(core, Refusal::NotAdmitted));
             }
-            let scale = self.clock.scale();
-            let deadline = caller
-                .remaining
-                .map_or(Timestamp::MAX, |remaining| now + scale.to_scenario(remaining));
-            match core.limiter.arrive(now, deadline, Job { answer, counts }) {
+            let deadline = caller.deadline(&self.clock, now);
+            match core.limiter.arrive(now, deadline, Job { sender, counts }) {
                 Admission::Accepted(job) => Ok(job),
                 Admission::Refused(_, reason) => Err(self.refuse_at_once(core, reason)),
             }
         })?;
-        let guard = Waiting { tier: self, job };
-        let Ok(answer) = (&mut answered).await else {
-            // A restart drops work without an answer; the connection is about to go as well.
-            return std::future::pending().await;
-        };
-        std::mem::forget(guard);
-        answer
+        Ok(Some(Ticket { job, answered }))
+    }
+
+    /// Stands for the caller of a request: to drop it tells the limiter that the caller has hung up.
+    pub(crate) const fn presence(&self, ticket: &Ticket) -> Presence<'_> {
+        Presence { tier: self, job: ticket.job }
+    }
+
+    /// Changes with each restart.
+    pub(crate) fn restarted(&self) -> watch::Receiver<()> {
+        self.restarted.subscribe()
+    }
+
+    /// What becomes of a request whose caller hangs up.
+    pub(crate) fn on_disconnect(&self) -> OnDisconnect {
+        self.lock().limiter.config().on_disconnect
     }
 
     /// Counts a request that the limiter has served.
@@ -203,6 +244,7 @@ impl Tier {
 
     /// Drops everything without an answer and says how many requests there were.
     pub(crate) fn restart(&self) -> usize {
+        self.restarted.send_replace(());
         self.with_core(|core, now| {
             core.restarts += 1;
             core.limiter.restart(now)
@@ -211,6 +253,7 @@ impl Tier {
 
     /// Drops everything without an answer.
     pub(crate) fn drop_all(&self) {
+        self.restarted.send_replace(());
         self.with_core(|core, now| core.limiter.restart(now));
     }
 
@@ -284,9 +327,12 @@ impl Tier {
         if sooner {
             self.wake.notify_one();
         }
-        for (sender, answer) in answers {
-            // A caller who has gone takes no answer.
-            let _ = sender.send(answer);
+        for (job, answer) in answers {
+            let gone = job.sender.send(answer).is_err();
+            if gone && answer.is_ok() && matches!(job.counts, Counts::Later) {
+                // Nobody is left who would count it.
+                self.metrics.on_finished(Outcome::Cancelled);
+            }
         }
         result
     }
@@ -307,13 +353,13 @@ impl Tier {
                     core.delays.record(delay);
                     self.metrics.on_served(delay, scale.to_wall(ended.since(started)), wasted);
                     self.count(payload.counts);
-                    answers.push((payload.answer, Ok(())));
+                    answers.push((payload, Ok(())));
                 }
                 Completion::Refused { payload, arrived, at, reason } => {
                     self.metrics.on_refused(reason, scale.to_wall(at.since(arrived)));
                     let retry_after = self.retry_after(core);
                     if reason != Refusal::Restart {
-                        answers.push((payload.answer, Err(Refused { reason, retry_after })));
+                        answers.push((payload, Err(Refused { reason, retry_after })));
                     }
                 }
                 Completion::Cancelled { .. } => self.metrics.on_finished(Outcome::Cancelled),
@@ -362,13 +408,20 @@ impl Core {
     }
 }
 
-/// Tells the limiter that the caller has hung up, unless it is forgotten first.
-struct Waiting<'a> {
+/// Tells the limiter on drop that the caller has hung up.
+pub(crate) struct Presence<'a> {
     tier: &'a Tier,
     job: JobId,
 }
 
-impl Drop for Waiting<'_> {
+impl Presence<'_> {
+    /// The caller has its answer.
+    pub(crate) fn ends(self) {
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for Presence<'_> {
     fn drop(&mut self) {
         self.tier.with_core(|core, now| core.limiter.disconnect(now, self.job));
     }

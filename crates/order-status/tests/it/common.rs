@@ -1,7 +1,5 @@
 //! A small blocking HTTP/1.1 client, so that tests see exactly what is on the wire.
 
-#![allow(dead_code, unreachable_pub, missing_docs)]
-
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -12,19 +10,19 @@ use goodput_control::api::ServerState;
 use goodput_order_status::{Server, ServerConfig};
 use goodput_policy::limiter::{Capacity, LimiterConfig};
 
-pub struct Reply {
-    pub status: u16,
-    pub headers: BTreeMap<String, String>,
-    pub body: String,
+pub(crate) struct Reply {
+    pub(crate) status: u16,
+    pub(crate) headers: BTreeMap<String, String>,
+    pub(crate) body: String,
 }
 
 impl Reply {
-    pub fn json(&self) -> serde_json::Value {
+    pub(crate) fn json(&self) -> serde_json::Value {
         serde_json::from_str(&self.body).unwrap_or_else(|_| panic!("not JSON: {}", self.body))
     }
 
     /// Checks the shape of an error and returns its message.
-    pub fn error(&self) -> String {
+    pub(crate) fn error(&self) -> String {
         let json = self.json();
         assert_eq!(json["status"], self.status);
         assert_eq!(json.as_object().unwrap().len(), 2);
@@ -32,19 +30,19 @@ impl Reply {
     }
 }
 
-pub struct Connection {
+pub(crate) struct Connection {
     stream: BufReader<TcpStream>,
 }
 
 impl Connection {
-    pub fn open(addr: SocketAddr) -> Self {
+    pub(crate) fn open(addr: SocketAddr) -> Self {
         let stream = TcpStream::connect(addr).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
         stream.set_nodelay(true).unwrap();
         Self { stream: BufReader::new(stream) }
     }
 
-    pub fn send(&mut self, method: &str, path: &str, headers: &str, body: &str) {
+    pub(crate) fn send(&mut self, method: &str, path: &str, headers: &str, body: &str) {
         let length = if body.is_empty() && method == "GET" {
             String::new()
         } else {
@@ -54,17 +52,17 @@ impl Connection {
         self.write(&(head + body));
     }
 
-    pub fn write(&mut self, text: &str) {
+    pub(crate) fn write(&mut self, text: &str) {
         self.stream.get_mut().write_all(text.as_bytes()).unwrap();
     }
 
-    pub fn get(&mut self, path: &str, headers: &str) -> Reply {
+    pub(crate) fn get(&mut self, path: &str, headers: &str) -> Reply {
         self.send("GET", path, headers, "");
         self.receive().expect("an answer")
     }
 
     /// The next answer, or none where the connection ended first.
-    pub fn receive(&mut self) -> Option<Reply> {
+    pub(crate) fn receive(&mut self) -> Option<Reply> {
         let mut line = String::new();
         if self.stream.read_line(&mut line).ok()? == 0 {
             return None;
@@ -84,7 +82,7 @@ impl Connection {
     }
 
     /// Whether the other end has closed the connection within a second.
-    pub fn is_closed(&mut self) -> bool {
+    pub(crate) fn is_closed(&mut self) -> bool {
         self.stream.get_mut().set_read_timeout(Some(Duration::from_secs(1))).unwrap();
         match self.stream.read(&mut [0; 16]) {
             Ok(count) => count == 0,
@@ -93,12 +91,12 @@ impl Connection {
     }
 }
 
-pub fn get(server: &Server, path: &str) -> Reply {
+pub(crate) fn get(server: &Server, path: &str) -> Reply {
     Connection::open(server.data_addr()).get(path, "")
 }
 
 /// Sends a command to the control plane and expects success.
-pub fn command(server: &Server, method: &str, path: &str, body: &str) -> serde_json::Value {
+pub(crate) fn command(server: &Server, method: &str, path: &str, body: &str) -> serde_json::Value {
     let mut connection = Connection::open(server.control_addr());
     connection.send(method, path, "", body);
     let reply = connection.receive().unwrap();
@@ -106,25 +104,25 @@ pub fn command(server: &Server, method: &str, path: &str, body: &str) -> serde_j
     reply.json()
 }
 
-pub fn state(server: &Server) -> ServerState {
+pub(crate) fn state(server: &Server) -> ServerState {
     let reply = Connection::open(server.control_addr()).get("/state", "");
     assert_eq!(reply.status, 200, "{}", reply.body);
     serde_json::from_str(&reply.body).unwrap()
 }
 
-pub fn metrics(server: &Server) -> String {
+pub(crate) fn metrics(server: &Server) -> String {
     Connection::open(server.control_addr()).get("/metrics", "").body
 }
 
 /// The value of one series of the metrics.
-pub fn series(server: &Server, name: &str) -> f64 {
+pub(crate) fn series(server: &Server, name: &str) -> f64 {
     let text = metrics(server);
     let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
     line.unwrap_or_else(|| panic!("no {name} in {text}")).parse().unwrap()
 }
 
 /// Waits until `met` holds, at most ten seconds.
-pub fn wait_until(what: &str, mut met: impl FnMut() -> bool) {
+pub(crate) fn wait_until(what: &str, mut met: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !met() {
         assert!(begun.elapsed() < Duration::from_secs(10), "waited in vain: {what}");
@@ -132,12 +130,12 @@ pub fn wait_until(what: &str, mut met: impl FnMut() -> bool) {
     }
 }
 
-pub fn start(limiter: LimiterConfig) -> Server {
+pub(crate) fn start(limiter: LimiterConfig) -> Server {
     let config = ServerConfig { limiter, ..ServerConfig::default() };
     Server::start(config).unwrap()
 }
 
-pub fn limited(slots: u32, capacity: f64) -> LimiterConfig {
+pub(crate) fn limited(slots: u32, capacity: f64) -> LimiterConfig {
     let capacity = Capacity::Limited(Rate::new(capacity).unwrap());
     LimiterConfig { slots, capacity, ..LimiterConfig::default() }
 }

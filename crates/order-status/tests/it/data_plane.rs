@@ -1,11 +1,9 @@
 //! The data plane over real sockets.
 
-mod common;
-
 use std::thread;
 use std::time::{Duration, Instant};
 
-use common::{Connection, command, get, limited, metrics, series, start, state, wait_until};
+use crate::common::{Connection, command, get, limited, metrics, series, start, state, wait_until};
 use goodput_order_status::Server;
 use goodput_policy::limiter::{LimiterConfig, OnDisconnect, QueueLimit, QueueOrder};
 
@@ -300,4 +298,22 @@ fn metrics_have_every_series_from_the_start() {
     }
     assert!(text.contains("rig_build_info{"));
     assert!(text.contains("process_resident_memory_bytes"));
+}
+#[test]
+fn what_is_not_http_is_refused_in_the_common_shape() {
+    let server = start(LimiterConfig::default());
+    let many = "x-many: 1\r\n".repeat(200);
+    for (text, status) in [
+        ("garbage\r\n\r\n".to_owned(), 400),
+        (format!("GET /orders/1 HTTP/1.1\r\nhost: x\r\n{many}\r\n"), 431),
+        (format!("GET /{} HTTP/1.1\r\nhost: x\r\n\r\n", "a".repeat(70_000)), 414),
+    ] {
+        let mut connection = Connection::open(server.data_addr());
+        connection.write(&text);
+        let reply = connection.receive().unwrap();
+        assert_eq!(reply.status, status);
+        reply.error();
+        assert!(connection.is_closed());
+    }
+    assert_eq!(get(&server, "/orders/1").status, 200);
 }

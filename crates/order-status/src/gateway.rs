@@ -1,0 +1,220 @@
+//! The role `gateway`: forwards any method and path to an upstream.
+//!
+//! A request passes the gateway's own limiter first, which stands for the gateway's own work. It then goes
+//! to the upstream through the gateway's own retry layers, with what is left of its deadline. Its
+//! slot is free meanwhile: a gateway waits without working.
+
+mod forward;
+mod metrics;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::{Request, State};
+use axum::response::Response;
+use goodput_client::{Answer, CallEnd, Client, Target, Unobserved};
+use goodput_clock::Timestamp;
+use goodput_policy::attempt::FailureClass;
+use goodput_policy::deadline::REFUSAL_REASON;
+use goodput_policy::limiter::{OnDisconnect, Refusal};
+use goodput_policy::retry::Outcome as CallOutcome;
+use http::request::Parts;
+use http::{HeaderValue, Method, StatusCode};
+
+use crate::answer;
+use crate::app::{fail, read_body};
+use crate::metrics::{Outcome, UpstreamRefusal};
+use crate::request::Caller;
+use crate::tier::{Counts, Presence, Ticket, Tier};
+pub(crate) use metrics::LayerMetrics;
+
+/// What the handlers share.
+#[derive(Debug)]
+pub(crate) struct Gateway {
+    tier: Arc<Tier>,
+    client: Arc<Client<Unobserved>>,
+    target: Target,
+    body_bytes: usize,
+}
+
+impl Gateway {
+    pub(crate) fn new(
+        tier: Arc<Tier>,
+        client: Arc<Client<Unobserved>>,
+        target: Target,
+        body_bytes: usize,
+    ) -> Self {
+        Self { tier, client, target, body_bytes }
+    }
+
+    /// One route for everything.
+    pub(crate) fn router(self) -> Router {
+        Router::new().fallback(handle).with_state(Arc::new(self))
+    }
+}
+
+async fn handle(State(gateway): State<Arc<Gateway>>, request: Request) -> Response {
+    let tier = &gateway.tier;
+    let arrived = tier.clock.now();
+    let (parts, body) = request.into_parts();
+    let caller = match Caller::read(&parts.headers) {
+        Ok(caller) => caller,
+        Err(error) => return fail(tier, StatusCode::BAD_REQUEST, error.to_string()),
+    };
+    if caller.is_retry() {
+        tier.metrics.retries_received.inc();
+    }
+    let body = match read_body(tier, body, gateway.body_bytes).await {
+        Ok(body) => body,
+        Err(response) => return response,
+    };
+    let ticket = match tier.arrive(caller, Counts::Later) {
+        Ok(ticket) => ticket,
+        Err(refused) => return answer::refusal(refused.reason, refused.retry_after),
+    };
+    let presence = ticket.as_ref().map(|ticket| tier.presence(ticket));
+    let deadline = caller.deadline(&tier.clock, arrived);
+    let work = Arc::clone(&gateway).work(ticket, parts, body, deadline);
+    let response = match tier.on_disconnect() {
+        // In a task of its own, which hyper does not drop with the handler.
+        OnDisconnect::Continue => tokio::spawn(work).await.ok().flatten(),
+        OnDisconnect::Cancel => work.await,
+    };
+    match response {
+        Some(response) => {
+            presence.into_iter().for_each(Presence::ends);
+            response
+        }
+        // Dropped by a restart; the connection is about to go as well.
+        None => std::future::pending().await,
+    }
+}
+
+impl Gateway {
+    /// Carries a request through the limiter and to the upstream; none where a restart dropped it.
+    async fn work(
+        self: Arc<Self>,
+        ticket: Option<Ticket>,
+        parts: Parts,
+        body: Bytes,
+        deadline: Timestamp,
+    ) -> Option<Response> {
+        if let Some(ticket) = ticket
+            && let Err(refused) = ticket.answer().await?
+        {
+            return Some(answer::refusal(refused.reason, refused.retry_after));
+        }
+        let uncounted = Uncounted { tier: Some(Arc::clone(&self.tier)) };
+        let mut restarted = self.tier.restarted();
+        let method = parts.method.clone();
+        let request = match forward::request(&self.target, parts, body) {
+            Ok(request) => request,
+            Err(error) => {
+                uncounted.forget();
+                return Some(fail(&self.tier, StatusCode::BAD_REQUEST, error));
+            }
+        };
+        let end = tokio::select! {
+            end = self.client.call(0, deadline, request) => Some(end),
+            _ = restarted.changed() => None,
+        };
+        uncounted.forget();
+        if end.is_none() {
+            self.tier.metrics.on_refused(Refusal::Restart, Duration::ZERO);
+        }
+        end.map(|end| self.answer(&method, end))
+    }
+
+    fn answer(&self, method: &Method, end: CallEnd) -> Response {
+        let metrics = &self.tier.metrics;
+        let class = match end.outcome {
+            CallOutcome::Good | CallOutcome::Late => None,
+            CallOutcome::Failed { class, .. } => Some(class),
+        };
+        // An answer of an earlier attempt says nothing about the last.
+        let answer = end.answer.filter(|answer| status_class(answer.status) == class);
+        match class {
+            None => metrics.on_finished(Outcome::Ok),
+            Some(FailureClass::Overloaded) => {
+                metrics.on_upstream_refusal(UpstreamRefusal::Overloaded);
+            }
+            Some(FailureClass::Expired | FailureClass::Timeout) => {
+                metrics.on_upstream_refusal(UpstreamRefusal::Expired);
+            }
+            Some(FailureClass::Error) if answer.as_ref().is_some_and(is_redirection) => {
+                metrics.on_finished(Outcome::Ok);
+            }
+            Some(FailureClass::Connect | FailureClass::Error) => {
+                metrics.on_finished(Outcome::Error);
+            }
+        }
+        match answer {
+            Some(answer) => forward::response(method, answer),
+            None => failure(class.unwrap_or(FailureClass::Error)),
+        }
+    }
+}
+
+/// Counts a request on drop as cancelled.
+struct Uncounted {
+    tier: Option<Arc<Tier>>,
+}
+
+impl Uncounted {
+    /// It is counted otherwise.
+    fn forget(mut self) {
+        self.tier = None;
+    }
+}
+
+impl Drop for Uncounted {
+    fn drop(&mut self) {
+        if let Some(tier) = &self.tier {
+            tier.metrics.on_finished(Outcome::Cancelled);
+        }
+    }
+}
+
+fn is_redirection(answer: &Answer) -> bool {
+    answer.status.is_redirection()
+}
+
+/// The class of failure that a status tells; none for a success.
+fn status_class(status: StatusCode) -> Option<FailureClass> {
+    match status {
+        status if status.is_success() => None,
+        StatusCode::SERVICE_UNAVAILABLE => Some(FailureClass::Overloaded),
+        StatusCode::GATEWAY_TIMEOUT => Some(FailureClass::Expired),
+        _ => Some(FailureClass::Error),
+    }
+}
+
+/// What a caller is told where the upstream gave no answer that could be passed on.
+fn failure(class: FailureClass) -> Response {
+    let (status, error, reason) = match class {
+        FailureClass::Timeout => {
+            (StatusCode::GATEWAY_TIMEOUT, "the upstream gave no answer in time", "upstream-timeout")
+        }
+        FailureClass::Expired => (
+            StatusCode::GATEWAY_TIMEOUT,
+            "the upstream could not answer before the deadline",
+            "upstream-expired",
+        ),
+        FailureClass::Overloaded => {
+            (StatusCode::SERVICE_UNAVAILABLE, "the upstream is overloaded", "upstream-overloaded")
+        }
+        FailureClass::Connect => {
+            (StatusCode::BAD_GATEWAY, "no connection to the upstream", "upstream-connect")
+        }
+        FailureClass::Error => (
+            StatusCode::BAD_GATEWAY,
+            "the upstream's answer could not be understood, or was too large",
+            "upstream-error",
+        ),
+    };
+    let mut response = answer::problem(status, error);
+    response.headers_mut().insert(REFUSAL_REASON, HeaderValue::from_static(reason));
+    response
+}

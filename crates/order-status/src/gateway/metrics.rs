@@ -1,0 +1,105 @@
+//! What a gateway's retry layers have done, under the names that a load generator uses too.
+
+use goodput_clock::{Scale, Timestamp};
+use goodput_policy::attempt::FailureClass;
+use goodput_policy::retry::{LayerConfig, Layers, StopReason};
+use prometheus::{Gauge, GaugeVec, IntCounter, IntCounterVec, Opts, Registry};
+
+/// The children of one layer.
+#[derive(Debug)]
+struct LayerChildren {
+    first: IntCounter,
+    retries: IntCounter,
+    succeeded: IntCounter,
+    failed: [IntCounter; FailureClass::ALL.len()],
+    stopped: [IntCounter; StopReason::ALL.len()],
+    tokens: Gauge,
+}
+
+/// The families of a gateway's layers, brought up to date at each scrape.
+#[derive(Debug)]
+pub(crate) struct LayerMetrics {
+    layers: Vec<LayerChildren>,
+}
+
+impl LayerMetrics {
+    /// Registers the families with a child for each layer.
+    ///
+    /// # Errors
+    ///
+    /// Where the registry refuses one.
+    pub(crate) fn new(
+        registry: &Registry,
+        configs: &[LayerConfig],
+        scale: Scale,
+    ) -> prometheus::Result<Self> {
+        let counters = |name: &str, help: &str, label: &str| {
+            let family = IntCounterVec::new(Opts::new(name, help), &["layer", label])?;
+            registry.register(Box::new(family.clone()))?;
+            Ok::<_, prometheus::Error>(family)
+        };
+        let gauges = |name: &str, help: &str| {
+            let family = GaugeVec::new(Opts::new(name, help), &["layer"])?;
+            registry.register(Box::new(family.clone()))?;
+            Ok::<_, prometheus::Error>(family)
+        };
+        let tries = counters("rig_client_attempts_total", TRIES, "kind")?;
+        let ends = counters("rig_client_attempts_finished_total", ENDS, "outcome")?;
+        let stops = counters("rig_client_retries_suppressed_total", STOPS, "reason")?;
+        let tokens = gauges("rig_client_retry_budget_tokens", TOKENS)?;
+        let timeouts = gauges("rig_client_attempt_timeout_seconds", TIMEOUTS)?;
+        let children = |config: &LayerConfig| {
+            let name = config.name.as_str();
+            let wall = |timeout| scale.to_wall(timeout).as_secs_f64();
+            let timeout = config.timeout.map_or(f64::INFINITY, wall);
+            timeouts.with_label_values(&[name]).set(timeout);
+            LayerChildren {
+                first: tries.with_label_values(&[name, "first"]),
+                retries: tries.with_label_values(&[name, "retry"]),
+                succeeded: ends.with_label_values(&[name, "ok"]),
+                failed: FailureClass::ALL
+                    .map(|class| ends.with_label_values(&[name, class.name()])),
+                stopped: StopReason::ALL.map(|why| stops.with_label_values(&[name, reason(why)])),
+                tokens: tokens.with_label_values(&[name]),
+            }
+        };
+        Ok(Self { layers: configs.iter().map(children).collect() })
+    }
+
+    /// Takes over what the layers have counted.
+    pub(crate) fn update(&self, now: Timestamp, layers: &Layers) {
+        for (index, (children, counters)) in self.layers.iter().zip(layers.counters()).enumerate() {
+            raise(&children.first, counters.first);
+            raise(&children.retries, counters.retries);
+            raise(&children.succeeded, counters.succeeded);
+            for (counter, total) in children.failed.iter().zip(counters.failed) {
+                raise(counter, total);
+            }
+            for (counter, total) in children.stopped.iter().zip(counters.stopped) {
+                raise(counter, total);
+            }
+            children.tokens.set(layers.tokens(now, index));
+        }
+    }
+}
+
+/// Counts up to `total`, which never falls.
+fn raise(counter: &IntCounter, total: u64) {
+    counter.inc_by(total.saturating_sub(counter.get()));
+}
+
+const fn reason(reason: StopReason) -> &'static str {
+    match reason {
+        StopReason::Exhausted => "exhausted",
+        StopReason::NotRetryable => "not_retryable",
+        StopReason::Deadline => "deadline",
+        StopReason::Budget => "budget",
+    }
+}
+
+const TRIES: &str =
+    "Tries that a retry layer sent; those of the innermost layer are attempts on the wire";
+const ENDS: &str = "Tries of a retry layer that ended, by result";
+const STOPS: &str = "Failures after which a layer did not retry, by reason";
+const TOKENS: &str = "Retries that the budgets of a layer would allow";
+const TIMEOUTS: &str = "Time-out of a try of a layer, +Inf where off";
