@@ -1,8 +1,7 @@
 //! What `demo` and `compare` share: arms side by side, one table, one folder.
 
-use std::path::Path;
-
 use goodput_clock::Scale;
+use goodput_control::Audit;
 use goodput_experiment::{FinishedArm, compare_finished};
 use goodput_report::Report;
 use goodput_runlog::Cancel;
@@ -42,13 +41,13 @@ pub(crate) fn answer(question: &Question<'_>) -> Result<Exit, Failure> {
         arm.scenario.seed = seed;
     }
     let cancel = signals::cancel_on_signal(signals::REVERTING)?;
-    let audit = engine::audit()?;
-    let outcomes = run_arms(question, &arms, &cancel, audit.path());
+    let audit = Audit::memory();
+    let outcomes = run_arms(question, &arms, &cancel, &audit);
     let command = repeat(question, seed.0);
-    publish_all(question, &arms, outcomes, &engine::audit_lines(&audit)?, &command)
+    publish_all(question, &arms, outcomes, &engine::audit_lines(&audit), &command)
 }
 
-fn run_arms(question: &Question<'_>, arms: &[Arm], cancel: &Cancel, audit: &Path) -> Outcomes {
+fn run_arms(question: &Question<'_>, arms: &[Arm], cancel: &Cancel, audit: &Audit) -> Outcomes {
     let speed = question.engine.speed.unwrap_or(question.speed);
     let tasks: Vec<Task<'_>> = arms.iter().map(task).collect();
     let jobs =
@@ -115,9 +114,9 @@ fn task(arm: &Arm) -> Task<'_> {
 
 /// The command with every flag that its outcome depends on.
 fn repeat(question: &Question<'_>, seed: u64) -> String {
-    let speed = question.engine.speed.unwrap_or(question.speed).speed();
+    let scale = question.engine.speed.unwrap_or(question.speed);
     let names = &question.arms.arms;
     let only =
         if names.is_empty() { String::new() } else { format!(" --arms {}", names.join(",")) };
-    format!("{}{only} --speed {speed} --seed {seed}", question.command)
+    format!("{}{only} --speed {} --seed {seed}", question.command, scale.speed())
 }

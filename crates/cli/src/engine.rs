@@ -1,16 +1,14 @@
 //! The engines behind `run`, `compare` and `demo`.
 
 use std::fmt::{Display, Write as _};
-use std::fs;
-use std::path::Path;
 use std::sync::mpsc::Receiver;
 
 use goodput_clock::{Scale, Seed};
+use goodput_control::Audit;
 use goodput_policy::lever::Lever;
 use goodput_rig::{self as rig, RunOptions};
 use goodput_runlog::{Cancel, Observer, RunLog};
 use goodput_scenario::Scenario;
-use tempfile::NamedTempFile;
 
 use crate::args::{Engine, EngineArgs};
 use crate::exit::Failure;
@@ -64,7 +62,7 @@ pub(crate) fn carry_out(
     observer: &mut dyn Observer,
     levers: Receiver<Lever>,
     cancel: &Cancel,
-    audit: &Path,
+    audit: &Audit,
 ) -> Result<RunLog, Failure> {
     let options = RunOptions {
         scenario: run.scenario.clone(),
@@ -73,7 +71,7 @@ pub(crate) fn carry_out(
         scale: run.speed,
         command: run.command(),
         target: run.target.map_or_else(|| Ok(rig::Target::Loopback), |t| t.tiers(run.scenario))?,
-        audit: Some(audit.to_owned()),
+        audit: audit.clone(),
     };
     rig::run(options, observer, levers, cancel.clone()).map_err(Failure::usage)
 }
@@ -119,15 +117,8 @@ impl Target {
     }
 }
 
-/// Where a command's runs write down what they ask control planes for, until it goes into the
-/// folder.
-pub(crate) fn audit() -> Result<NamedTempFile, Failure> {
-    NamedTempFile::new()
-        .map_err(|error| Failure::usage(format!("cannot make a temporary file: {error}")))
-}
-
-/// What was written down.
-pub(crate) fn audit_lines(audit: &NamedTempFile) -> Result<Vec<u8>, Failure> {
-    fs::read(audit.path())
-        .map_err(|error| Failure::usage(format!("cannot read the audit log: {error}")))
+/// What the runs of a command asked control planes for, one JSON object a line.
+pub(crate) fn audit_lines(audit: &Audit) -> Vec<u8> {
+    let lines = audit.entries().into_iter().filter_map(|entry| serde_json::to_string(&entry).ok());
+    lines.flat_map(|line| (line + "\n").into_bytes()).collect()
 }

@@ -20,11 +20,6 @@ impl Failure {
         Self { exit: Exit::Usage, message: message.to_string() }
     }
 
-    /// The measurement cannot be trusted, or could not be taken.
-    pub(crate) fn inconclusive(message: impl Display) -> Self {
-        Self { exit: Exit::Inconclusive, message: message.to_string() }
-    }
-
     /// A fault may be in force still.
     pub(crate) fn clean_up(message: impl Display) -> Self {
         Self { exit: Exit::CleanUpUnconfirmed, message: message.to_string() }

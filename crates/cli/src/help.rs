@@ -99,13 +99,15 @@ Beyond loopback the control plane needs a token (--token or GOODPUT_TOKEN).
 ",
     units!(),
     "\n\n",
-    short_exit_codes!()
+    "Exit codes:
+  0  ended by a signal
+  2  the command is wrong, or an address cannot be listened on"
 );
 
 pub(crate) const LOAD: &str = concat!(
     "Examples:
   goodput load --target http://127.0.0.1:8080 -r 80 -d 30s
-  goodput load --target http://127.0.0.1:8080/orders/1 -r 200/s -d 1m -t 200ms --retries 3 --backoff 50ms,jitter=full
+  goodput load --target http://127.0.0.1:8080/orders/1 -r 200/s -d 1m -t 200ms --retries 3
   goodput load database-failover --target http://127.0.0.1:8080 --speed 10
 
 The load is open loop: a request is sent when it is due, whatever became of the others. Three

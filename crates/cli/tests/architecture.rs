@@ -1,5 +1,7 @@
 //! Holds the dependency arrows, the purity of the pure crates, and the rules of the house.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};

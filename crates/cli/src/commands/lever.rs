@@ -117,6 +117,7 @@ enum Action {
 /// What changes of the limiter.
 #[derive(Args, Debug)]
 #[group(required = true, multiple = true)]
+#[command(override_usage = "goodput lever limiter [OPTIONS]")]
 struct LimiterArgs {
     /// How many requests are served at once
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]

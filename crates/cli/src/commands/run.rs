@@ -2,6 +2,7 @@
 
 use clap::Args;
 use goodput_clock::Scale;
+use goodput_control::Audit;
 use goodput_report::{Report, ReportedRun};
 use goodput_runlog::Cancel;
 use goodput_scenario::Arm;
@@ -73,7 +74,7 @@ fn run_one(
     let arm = arm.map(|arm| arm.name.as_str());
     let label = arm.unwrap_or(&scenario.name);
     let title = format!("{}: speed {}", scenario.name, speed.speed());
-    let audit = engine::audit()?;
+    let audit = Audit::memory();
     let run = Run { asked: &loaded.asked, scenario: &scenario, arm, speed, target };
     let plan = Plan {
         title: &title,
@@ -84,7 +85,7 @@ fn run_one(
         cancel,
     };
     let outcomes = session::run_all(&plan, &|_, observer, levers| {
-        engine::carry_out(&run, observer, levers, cancel, audit.path())
+        engine::carry_out(&run, observer, levers, cancel, &audit)
     });
     match outcomes.into_iter().next().flatten() {
         None => Ok(Exit::Interrupted),
@@ -99,7 +100,7 @@ fn run_one(
                 judgement: &finished.judgement,
                 control,
             });
-            publish::all(&args.output, &report, &loaded.text, &engine::audit_lines(&audit)?)
+            publish::all(&args.output, &report, &loaded.text, &engine::audit_lines(&audit))
         }
     }
 }

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use goodput_client::Target;
 use goodput_clock::{Scale, Seed};
-use goodput_order_status::{self as server, Server, ServerConfig};
+use goodput_order_status::{self as server, GatewayConfig, Server, ServerConfig};
 use goodput_policy::backoff::Backoff;
 use goodput_policy::budget::BudgetConfig;
 use goodput_policy::limiter::{
@@ -187,8 +188,17 @@ impl ServeArgs {
             (Role::Gateway, None) => Err(Failure::usage(
                 "--role gateway needs --upstream, such as --upstream http://127.0.0.1:8080",
             )),
-            (Role::Gateway, Some(_)) => {
-                Err(Failure::usage("--role gateway: this version has no gateway"))
+            (Role::Gateway, Some(upstream)) => {
+                let upstream = Target::resolve(upstream)
+                    .map_err(|error| Failure::usage(format!("--upstream: {error}")))?;
+                let mut gateway = GatewayConfig::new(upstream);
+                for layer in &mut gateway.layers {
+                    layer.timeout = Some(self.gateway.timeout);
+                    layer.retries = self.gateway.retries;
+                    layer.backoff = self.gateway.backoff;
+                    layer.budget = self.gateway.budget;
+                }
+                Ok(server::Role::Gateway(gateway))
             }
         }
     }

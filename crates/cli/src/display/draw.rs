@@ -307,3 +307,6 @@ const FRAME_LINES: u16 = 4;
 const CHART_LINES: u16 = 10;
 const LEAST_CHART_LINES: u16 = 5;
 const LEAST_SPARKLINE: u16 = 6;
+
+#[cfg(test)]
+mod tests;

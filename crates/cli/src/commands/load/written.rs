@@ -3,6 +3,7 @@
 
 use std::fs;
 
+use goodput_clock::Rate;
 use goodput_clock::text::format_duration;
 use goodput_scenario::{Arrivals, Plan, Scenario, ScenarioError};
 use serde::Serialize;
@@ -47,7 +48,7 @@ fn file(args: &LoadArgs) -> Result<Table, Failure> {
 
 fn load(args: &LoadArgs) -> Table {
     let mut load = Table::new();
-    put_some(&mut load, "rate", args.rate.map(|rate| rate.per_second()));
+    put_some(&mut load, "rate", args.rate.map(Rate::per_second));
     let arrivals = args.arrivals.map(|arrivals| match arrivals {
         Arrivals::Constant => Value::from("constant"),
         Arrivals::Poisson => Value::from("poisson"),
@@ -88,7 +89,7 @@ fn client(args: &LoadArgs) -> Result<Table, Failure> {
     put_some(&mut client, "protocol", args.http2.then_some("http/2"));
     put_some(&mut client, "deadline", args.deadline.map(format_duration));
     put_some(&mut client, "max_connections", args.max_connections.map(i64::from));
-    put_some(&mut client, "connect_rate", args.connect_rate.map(|rate| rate.per_second()));
+    put_some(&mut client, "connect_rate", args.connect_rate.map(Rate::per_second));
     let mut layer = Table::new();
     // A time-out may not be longer than the run.
     let standard = super::STANDARD_TIMEOUT.min(args.duration.unwrap_or_default());
