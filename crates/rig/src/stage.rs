@@ -6,9 +6,9 @@ use goodput_client::Target as Address;
 use goodput_control::api::{Cause, ServerState};
 use goodput_control::wall::patch_to_wall;
 use goodput_control::{ControlClient, Token};
-use goodput_order_status::{Role, Server, ServerConfig};
+use goodput_order_status::{GatewayConfig, Role, Server, ServerConfig};
 use goodput_policy::limiter::LimiterPatch;
-use goodput_scenario::{Scenario, Tier};
+use goodput_scenario::{Protocol, Scenario, Tier};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
@@ -43,7 +43,7 @@ impl Stage {
             let failed = |reason: String| RigError::Server { tier: tier.name.clone(), reason };
             let role = match servers.last() {
                 None => Role::OrderStatus { orders: tier.orders },
-                Some(_) => return Err(failed("gateways are not wired yet".to_owned())),
+                Some(next) => Role::Gateway(gateway(scenario, tier, next).map_err(failed)?),
             };
             let config = ServerConfig {
                 role,
@@ -118,6 +118,20 @@ impl Stage {
         self.servers.into_iter().rev().for_each(Server::shutdown);
         unconfirmed
     }
+}
+
+/// How a gateway of the scenario calls the next tier.
+fn gateway(scenario: &Scenario, tier: &Tier, next: &Server) -> Result<GatewayConfig, String> {
+    let upstream = Address::resolve(&format!("http://{}", next.data_addr()));
+    Ok(GatewayConfig {
+        protocol: match scenario.client.protocol {
+            Protocol::Http1 => goodput_client::Protocol::Http1,
+            Protocol::Http2 => goodput_client::Protocol::Http2,
+        },
+        layers: tier.layers.clone(),
+        pool: scenario.client.pool,
+        ..GatewayConfig::new(upstream.map_err(|error| error.to_string())?)
+    })
 }
 
 /// The time-outs of whoever calls the tier at `index`, in wall time.
