@@ -126,7 +126,7 @@ fn gateway(scenario: &Scenario, tier: &Tier, next: &Server) -> Result<GatewayCon
     Ok(GatewayConfig {
         protocol: match scenario.client.protocol {
             Protocol::Http1 => goodput_client::Protocol::Http1,
-            Protocol::Http2 => goodput_client::Protocol::Http2,
+            Protocol::Http2 => goodput_client::Protocol::HTTP2,
         },
         layers: tier.layers.clone(),
         pool: scenario.client.pool,
