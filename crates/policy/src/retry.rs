@@ -142,11 +142,30 @@ impl Call {
         deadline: Timestamp,
         layers: &mut Layers,
     ) -> (Self, Step) {
-        let frames = vec![Frame::FRESH; layers.configs.len()];
+        let frames = Vec::with_capacity(layers.configs.len());
         let mut call =
             Self { client, deadline, attempts: 0, until: Timestamp::MAX, frames, wakeup: None };
-        let step = call.send(now, 0, layers);
+        let step = call.begin_again(now, client, deadline, layers);
         (call, step)
+    }
+
+    /// Begins another request in the memory of this one, which has ended; otherwise as
+    /// [`Call::begin`].
+    ///
+    /// # Panics
+    ///
+    /// Where `layers` has no client of that number, counted from 0.
+    pub fn begin_again(
+        &mut self,
+        now: Timestamp,
+        client: u32,
+        deadline: Timestamp,
+        layers: &mut Layers,
+    ) -> Step {
+        (self.client, self.deadline, self.attempts, self.wakeup) = (client, deadline, 0, None);
+        self.frames.clear();
+        self.frames.resize(layers.configs.len(), Frame::FRESH);
+        self.send(now, 0, layers)
     }
 
     /// What follows from the result of the running attempt.

@@ -1,0 +1,95 @@
+//! What a run has seen so far, and the log that becomes of it.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use goodput_clock::Timestamp;
+use goodput_policy::retry::StopReason;
+use goodput_runlog::{
+    ClientRecorder, ClientWindow, Ending, EngineKind, Event, EventKind, Integrity, Meta, Observer,
+    RunLog, TierWindow, Window,
+};
+
+use crate::simulation::Simulation;
+
+/// What a run has seen so far.
+#[derive(Debug, Default)]
+pub(crate) struct Ledger {
+    /// The tiers' halves of windows whose other half the recorder still holds.
+    pub(crate) tier_windows: VecDeque<Vec<TierWindow>>,
+    pub(crate) faults_unseen: Vec<String>,
+    windows: Vec<Window>,
+    events: Vec<Event>,
+}
+
+impl Ledger {
+    /// Notes an event.
+    pub(crate) fn event(&mut self, at: Timestamp, kind: EventKind, observer: &mut dyn Observer) {
+        let event = Event { at, kind };
+        observer.on_event(&event);
+        self.events.push(event);
+    }
+
+    /// Notes a window whose tiers' half is there already.
+    pub(crate) fn window(
+        &mut self,
+        second: u64,
+        client: ClientWindow,
+        observer: &mut dyn Observer,
+    ) {
+        let tiers = self.tier_windows.pop_front().unwrap_or_default();
+        let window = Window { second, client, tiers };
+        observer.on_window(&window);
+        self.windows.push(window);
+    }
+}
+
+impl Simulation<'_> {
+    /// Ends the run: hands the last windows out and gives the log. A second that has not ended is left
+    /// out.
+    pub(crate) fn log(&mut self, ending: Ending, observer: &mut dyn Observer) -> RunLog {
+        let seconds = self.now.elapsed().as_secs();
+        let recorder = std::mem::replace(&mut self.recorder, ClientRecorder::new(&[], &[]));
+        let offered = recorder.offered_total();
+        let (rest, totals) = recorder.finish(self.now);
+        if self.ledger.windows.len() + self.ledger.tier_windows.len() < seconds as usize {
+            self.close_tier_windows();
+        }
+        for (second, client) in rest.into_iter().filter(|(second, _)| *second < seconds) {
+            self.ledger.window(second, client, observer);
+        }
+        let scenario = &self.options.scenario;
+        let ledger = std::mem::take(&mut self.ledger);
+        RunLog {
+            schema: RunLog::SCHEMA,
+            meta: Meta {
+                scenario: scenario.name.clone(),
+                arm: self.options.arm.clone(),
+                engine: EngineKind::Simulator,
+                seed: self.options.seed,
+                speed: 1.0,
+                started: String::new(),
+                command: self.options.command.clone(),
+                version: env!("CARGO_PKG_VERSION").to_owned(),
+                parameters: serde_json::to_value(scenario).unwrap_or_default(),
+            },
+            windows: ledger.windows,
+            events: ledger.events,
+            totals,
+            integrity: Integrity {
+                scheduled: self.issued(),
+                offered,
+                unsent: 0,
+                send_lag_p99_wall: 0.0,
+                smallest_timeout_wall: scenario.smallest_timeout().as_secs_f64(),
+                faults_unseen: ledger.faults_unseen,
+                faults_unreverted: Vec::new(),
+                memory_peak: BTreeMap::new(),
+            },
+            ending,
+        }
+    }
+}
+
+/// The names of [`StopReason::ALL`].
+pub(crate) const REASONS: [&str; StopReason::ALL.len()] =
+    ["exhausted", "not_retryable", "deadline", "budget"];

@@ -1,0 +1,270 @@
+//! The loop: what is due next, and who takes it.
+
+use std::time::Duration;
+
+use goodput_clock::{Stream, Timestamp};
+use goodput_policy::attempt::{AttemptResult, FailureClass};
+use goodput_policy::lever::Lever;
+use goodput_policy::limiter::JobId;
+use goodput_runlog::{Cancel, ClientRecorder, Ending, Observer, RunLog};
+use goodput_scenario::Protocol;
+use goodput_scenario::schedule::Schedule;
+
+use crate::RunOptions;
+use crate::call::Key;
+use crate::caller::Caller;
+use crate::network::Network;
+use crate::queue::Agenda;
+use crate::record::{Ledger, REASONS};
+use crate::server::Tier;
+use crate::timeline::Timeline;
+
+/// One run in virtual time.
+#[derive(Debug)]
+pub struct Simulation<'a> {
+    pub(crate) options: &'a RunOptions,
+    pub(crate) now: Timestamp,
+    /// When the run ends.
+    end: Timestamp,
+    schedule: Schedule,
+    /// When the next arrival is due.
+    arrival: Timestamp,
+    pub(crate) deadline: Option<Duration>,
+    pub(crate) clients: u32,
+    pub(crate) next_client: u32,
+    /// Who calls the tier of the same index: the load's clients, then each gateway.
+    pub(crate) callers: Vec<Caller>,
+    /// Outermost first.
+    pub(crate) tiers: Vec<Tier>,
+    /// When the first service of all tiers ends.
+    pub(crate) service: Timestamp,
+    pub(crate) timeouts: Agenda<Timer>,
+    pub(crate) waits: Agenda<Timer>,
+    pub(crate) wire: Agenda<Message>,
+    network: Network,
+    random: Stream,
+    pub(crate) timeline: Timeline,
+    pub(crate) recorder: ClientRecorder,
+    pub(crate) ledger: Ledger,
+    /// When the running window ends.
+    window_ends: Timestamp,
+    events: u64,
+}
+
+/// A step of a request that ends with time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Timer {
+    pub(crate) key: Key,
+    pub(crate) level: u8,
+}
+
+/// What is on its way between a caller and the tier of the same level.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Message {
+    /// An attempt, with the nanoseconds that an answer is of use for ([`u64::MAX`] for ever).
+    Request { level: u8, key: Key, remaining: u64 },
+    /// What became of an attempt.
+    Answer { level: u8, key: Key, result: AttemptResult },
+    /// The caller of a job has closed its connection.
+    HungUp { level: u8, job: JobId },
+    /// The caller of an attempt that a gateway may be forwarding has closed its connection.
+    Abandoned { level: u8, key: Key },
+}
+
+/// What can be due, in the order of precedence at one instant.
+#[derive(Clone, Copy, Debug)]
+enum Due {
+    WindowEnds,
+    Timeline,
+    Timeout,
+    WaitOver,
+    Arrival,
+    Message,
+    ServiceEnds,
+}
+
+impl<'a> Simulation<'a> {
+    /// A run before its beginning.
+    pub fn new(options: &'a RunOptions) -> Self {
+        let RunOptions { scenario, seed, network, .. } = options;
+        let client = &scenario.client;
+        let clients = client.clients.max(1);
+        let load =
+            Caller::new(client.layers.clone(), clients, client.protocol, *seed, "client-backoff");
+        let gateways = scenario.tiers.iter().filter(|tier| !tier.layers.is_empty()).map(|tier| {
+            let name = format!("{}-backoff", tier.name);
+            Caller::new(tier.layers.clone(), 1, Protocol::Http1, *seed, &name)
+        });
+        let classes = FailureClass::ALL.map(FailureClass::name);
+        let mut schedule = Schedule::new(&scenario.load, scenario.duration, *seed);
+        Self {
+            options,
+            now: Timestamp::ZERO,
+            end: Timestamp::ZERO + scenario.duration,
+            arrival: schedule.peek().unwrap_or(Timestamp::MAX),
+            schedule,
+            deadline: client.deadline,
+            clients,
+            next_client: 0,
+            callers: std::iter::once(load).chain(gateways).collect(),
+            tiers: scenario.tiers.iter().map(|tier| Tier::new(tier, *seed)).collect(),
+            service: Timestamp::MAX,
+            timeouts: Agenda::new(),
+            waits: Agenda::new(),
+            wire: Agenda::new(),
+            network: *network,
+            random: seed.stream("network"),
+            timeline: Timeline::of(scenario),
+            recorder: ClientRecorder::new(&classes, &REASONS),
+            ledger: Ledger::default(),
+            window_ends: SECOND,
+            events: 0,
+        }
+    }
+
+    /// Carries the run out; see [`run`](crate::run).
+    pub fn run(
+        &mut self,
+        observer: &mut dyn Observer,
+        levers: &mut dyn FnMut(Timestamp) -> Option<Lever>,
+        cancel: &Cancel,
+    ) -> RunLog {
+        while let Some(window_ended) = self.step(observer) {
+            if !window_ended {
+                continue;
+            }
+            while let Some(lever) = levers(self.now) {
+                self.pull_by_hand(&lever, observer);
+            }
+            if cancel.is_cancelled() {
+                self.revert(observer);
+                return self.log(Ending::Interrupted, observer);
+            }
+        }
+        self.log(Ending::Completed, observer)
+    }
+
+    /// How many events there have been: arrivals, messages, time-outs, ends of backoffs and of
+    /// service, faults and levers. What was put off and turned out to be void is not counted.
+    pub const fn events(&self) -> u64 {
+        self.events
+    }
+
+    /// Carries out what is due next, and says whether that was the end of a window; none at the run's
+    /// end.
+    pub(crate) fn step(&mut self, observer: &mut dyn Observer) -> Option<bool> {
+        let (at, due) = self.next();
+        if at >= self.end {
+            self.now = self.end;
+            return None;
+        }
+        self.now = at;
+        let happened = match due {
+            Due::WindowEnds => {
+                self.end_window(observer);
+                return Some(true);
+            }
+            Due::Timeline => self.on_timeline(observer),
+            Due::Timeout => match self.timeouts.pop() {
+                Some(timer) => self.on_timeout(timer),
+                None => false,
+            },
+            Due::WaitOver => match self.waits.pop() {
+                Some(timer) => self.on_wait_over(timer),
+                None => false,
+            },
+            Due::Arrival => {
+                self.on_arrival();
+                true
+            }
+            Due::Message => match self.wire.pop() {
+                Some(message) => self.on_message(message),
+                None => false,
+            },
+            Due::ServiceEnds => {
+                self.on_service_ends();
+                false
+            }
+        };
+        self.events += u64::from(happened);
+        Some(false)
+    }
+
+    /// Takes the arrival that is due off the schedule.
+    pub(crate) fn take_arrival(&mut self) {
+        self.schedule.next();
+        self.look_for_arrival();
+    }
+
+    /// Changes the rate from this moment on.
+    pub(crate) fn set_rate(&mut self, rate: goodput_clock::Rate) {
+        self.schedule.set_rate(self.now, rate);
+        self.look_for_arrival();
+    }
+
+    /// How many arrivals have been issued.
+    pub(crate) const fn issued(&self) -> u64 {
+        self.schedule.taken()
+    }
+
+    /// How long the next message takes.
+    pub(crate) fn network_delay(&mut self) -> Duration {
+        self.network.delay(&mut self.random)
+    }
+
+    /// Counts an end of service or another end that a limiter told.
+    pub(crate) const fn count_event(&mut self) {
+        self.events += 1;
+    }
+
+    fn next(&self) -> (Timestamp, Due) {
+        let mut next = (self.window_ends, Due::WindowEnds);
+        for (at, due) in [
+            (self.timeline.next_at(), Due::Timeline),
+            (self.timeouts.next_at(), Due::Timeout),
+            (self.waits.next_at(), Due::WaitOver),
+            (self.arrival, Due::Arrival),
+            (self.wire.next_at(), Due::Message),
+            (self.service, Due::ServiceEnds),
+        ] {
+            if at < next.0 {
+                next = (at, due);
+            }
+        }
+        next
+    }
+
+    fn on_message(&mut self, message: Message) -> bool {
+        match message {
+            Message::Request { level, key, remaining } => {
+                self.on_request(usize::from(level), key, remaining);
+                true
+            }
+            Message::Answer { level, key, result } => {
+                self.on_answer(usize::from(level), key, result)
+            }
+            Message::HungUp { level, job } => {
+                self.on_hung_up(usize::from(level), job);
+                true
+            }
+            Message::Abandoned { level, key } => {
+                self.on_abandoned(usize::from(level), key);
+                true
+            }
+        }
+    }
+
+    fn look_for_arrival(&mut self) {
+        self.arrival = self.schedule.peek().map_or(Timestamp::MAX, |at| at.max(self.now));
+    }
+
+    fn end_window(&mut self, observer: &mut dyn Observer) {
+        self.close_tier_windows();
+        while let Some((second, client)) = self.recorder.next_window(self.now) {
+            self.ledger.window(second, client, observer);
+        }
+        self.window_ends += Duration::from_secs(1);
+    }
+}
+
+const SECOND: Timestamp = Timestamp::from_secs(1);

@@ -1,0 +1,103 @@
+//! The same scenario and seed give the same bytes; another seed does not.
+
+use std::time::Duration;
+
+use goodput_clock::{Seed, Timestamp};
+use goodput_policy::lever::Lever;
+use goodput_runlog::{Cancel, Ending, EngineKind, Event, EventKind, Observer, RunLog, Window};
+use goodput_scenario::builtin;
+use goodput_simulator::{Network, RunOptions, run};
+
+use crate::support::{log_of, plan, with_cut};
+
+#[test]
+fn the_same_seed_gives_the_same_bytes_and_another_gives_others() {
+    for builtin in builtin::ALL {
+        let scenario = plan(builtin).scenario;
+        let text = |seed| log_of(&scenario, seed).to_json().unwrap();
+        assert_eq!(text(7), text(7), "{}", builtin.name);
+        assert_ne!(text(7), text(8), "{}", builtin.name);
+    }
+}
+
+#[test]
+fn a_log_reads_back_as_it_was_and_tells_nothing_of_wall_time() {
+    let log = log_of(&plan(builtin::SHORT_DIP).scenario, 1);
+    let read = RunLog::from_json(&log.to_json().unwrap()).unwrap();
+    // To read a real number back may cost its last bit.
+    assert_eq!((read.windows.len(), &read.events), (log.windows.len(), &log.events));
+    assert_eq!((log.meta.engine, log.meta.started.as_str()), (EngineKind::Simulator, ""));
+    assert_eq!(log.integrity.scheduled, log.integrity.offered);
+}
+
+#[test]
+fn a_network_of_random_delays_changes_little() {
+    let scenario = plan(builtin::SHORT_DIP).scenario;
+    let network = Network::Lognormal { mean: Duration::from_millis(1), sigma: 1.0 };
+    let options = RunOptions { network, ..RunOptions::new(scenario.clone()) };
+    let log = run(&options, &mut (), &mut |_| None, &Cancel::new());
+    let judgement = goodput_verdict::judge(&log, &scenario);
+    assert_eq!(judgement.verdict, goodput_verdict::Verdict::Recovered);
+}
+
+/// Collects what it is handed, and raises a flag at the end of a window.
+struct Watcher {
+    windows: Vec<Window>,
+    events: Vec<Event>,
+    cancel: (u64, Cancel),
+}
+
+impl Observer for Watcher {
+    fn on_window(&mut self, window: &Window) {
+        self.windows.push(window.clone());
+        if window.second == self.cancel.0 {
+            self.cancel.1.cancel();
+        }
+    }
+
+    fn on_event(&mut self, event: &Event) {
+        self.events.push(event.clone());
+    }
+}
+
+#[test]
+fn the_observer_is_handed_every_window_and_event_of_the_log() {
+    let options = RunOptions::new(plan(builtin::STALL_AND_PUT_BACK).scenario);
+    let cancel = (u64::MAX, Cancel::new());
+    let mut watcher = Watcher { windows: Vec::new(), events: Vec::new(), cancel };
+    let log = run(&options, &mut watcher, &mut |_| None, &Cancel::new());
+    assert_eq!((log.windows.len(), log.ending), (240, Ending::Completed));
+    assert_eq!((watcher.windows, watcher.events), (log.windows, log.events));
+}
+
+#[test]
+fn a_cancelled_run_ends_its_faults_and_yields_the_log_so_far() {
+    let options = RunOptions::new(plan(builtin::DATABASE_FAILOVER).scenario);
+    let cancel = Cancel::new();
+    let mut watcher =
+        Watcher { windows: Vec::new(), events: Vec::new(), cancel: (70, cancel.clone()) };
+    let log = run(&options, &mut watcher, &mut |_| None, &cancel);
+    assert_eq!(log.ending, Ending::Interrupted);
+    assert!((71..=73).contains(&log.windows.len()), "{}", log.windows.len());
+    let last = log.events.last().unwrap();
+    assert!(matches!(&last.kind, EventKind::FaultEnded { name, .. } if name == "cut"), "{last:?}");
+    assert_eq!(watcher.windows, log.windows);
+}
+
+#[test]
+fn a_lever_pulled_by_hand_acts_and_is_noted() {
+    let scenario = with_cut(plan(builtin::DATABASE_FAILOVER).scenario, 20.0, 60);
+    let options = RunOptions { seed: Seed(1), ..RunOptions::new(scenario) };
+    let mut pulled = false;
+    let mut levers = |now: Timestamp| {
+        let due = now >= Timestamp::from_secs(100)
+            && !std::mem::replace(&mut pulled, now >= Timestamp::from_secs(100));
+        due.then_some(Lever::ShedQueue)
+    };
+    let log = run(&options, &mut (), &mut levers, &Cancel::new());
+    let noted = log.events.iter().find(|event| matches!(event.kind, EventKind::LeverPulled { .. }));
+    assert_eq!(noted.unwrap().at, Timestamp::from_secs(100));
+    assert!(log.windows[98].tiers[0].queued > 1_000);
+    assert!(log.windows[100].tiers[0].queued < 500);
+    assert!(log.windows[100].tiers[0].refused["shed"] > 1_000);
+}

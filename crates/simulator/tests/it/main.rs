@@ -1,0 +1,11 @@
+//! The simulator against the project's reference numbers, judged as any other run is.
+
+#![expect(clippy::unwrap_used, reason = "what a test fails to set up it fails")]
+
+mod arms;
+mod boundary;
+mod determinism;
+mod fleet;
+mod mongodb;
+mod stalls;
+mod support;
