@@ -91,12 +91,11 @@ fn a_run_ends_with_its_verdict_and_leaves_the_whole_folder() {
 #[test]
 fn a_run_that_is_not_as_expected_ends_with_1_and_says_so_in_json() {
     let dir = tempfile::tempdir().unwrap();
-    let text = CALM.replace("verdict = \"steady\"", "verdict = \"recovered\"").replace(
+    let text = CALM.replace("verdict = \"steady\"", "verdict = \"metastable\"").replace(
         "[expect]",
         "[[fault]]\nname = \"cut\"\nkind = \"capacity\"\nto = 0.1\nat = \"12s\"\nfor = \"6s\"\n\
-         [expect]\nwithin = \"30s\"",
+         [expect]\nwithin = \"20s\"",
     );
-    let text = text.replace("verdict = \"recovered\"", "verdict = \"metastable\"");
     fs::write(dir.path().join("calm.toml"), text).unwrap();
     let run = ["run", "calm.toml", "--format", "json", "-q"];
     let run = goodput_in(dir.path(), &[&run[..], &SPEED].concat());

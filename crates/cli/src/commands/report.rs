@@ -1,10 +1,11 @@
 //! `goodput report`: a saved run, judged and drawn again.
 
+use std::fs;
 use std::path::PathBuf;
 
 use clap::Args;
 use goodput_experiment::{FinishedArm, compare_finished};
-use goodput_report::{Report, ReportedRun, SavedRun, read_run_folder};
+use goodput_report::{Report, ReportedRun, ResultFile, SavedRun, read_run_folder};
 use goodput_runlog::RunLog;
 use goodput_scenario::Arm;
 use goodput_verdict::judge;
@@ -38,7 +39,7 @@ pub(crate) fn run(args: &ReportArgs) -> Result<Exit, Failure> {
                 .collect();
             let finished: Vec<_> = arms.iter().map(|(arm, log)| FinishedArm { arm, log }).collect();
             let comparison = compare_finished(&finished);
-            let command = format!("goodput report {}", args.run.display());
+            let command = command(&saved);
             publish::results(&args.results, &Report::comparison(&comparison, &finished, &command))
         }
     }
@@ -56,4 +57,11 @@ fn report_one(
     let judgement = judge(log, scenario);
     let run = ReportedRun { scenario, log, judgement: &judgement, control };
     publish::results(&args.results, &Report::Run(run))
+}
+
+/// The command that was given when the folder was written.
+fn command(saved: &SavedRun) -> String {
+    let result = fs::read(saved.dir.join("result.json")).ok();
+    let result = result.and_then(|json| serde_json::from_slice::<ResultFile>(&json).ok());
+    result.map_or_else(|| format!("goodput report {}", saved.dir.display()), |file| file.command)
 }
