@@ -181,15 +181,16 @@ impl Columns {
     }
 }
 
-/// Goodput over the whole run as bars, one character for each share of its duration.
+/// Goodput over the whole run as bars, one character for each share of its duration. A full bar is
+/// the mean of the offered load.
 fn sparkline(run: &Run, width: usize) -> String {
     const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-    let top =
-        run.seconds.iter().map(|second| second.offered.max(second.goodput)).fold(1.0, f64::max);
+    let offered: f64 = run.seconds.iter().map(|second| second.offered).sum();
+    let top = (offered / run.seconds.len().max(1) as f64).max(f64::MIN_POSITIVE);
     bins(run, width, |second| Some(second.goodput))
         .into_iter()
         .map(|(_, goodput)| {
-            let level = (goodput / top * BARS.len() as f64) as usize;
+            let level = (goodput / top * (BARS.len() - 1) as f64).round() as usize;
             BARS[level.min(BARS.len() - 1)]
         })
         .collect()
