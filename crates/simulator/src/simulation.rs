@@ -268,3 +268,6 @@ impl<'a> Simulation<'a> {
 }
 
 const SECOND: Timestamp = Timestamp::from_secs(1);
+
+#[cfg(test)]
+mod tests;
