@@ -9,9 +9,13 @@ use goodput_policy::deadline::REFUSAL_REASON;
 use goodput_policy::limiter::Refusal;
 use http::header::{CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderValue, StatusCode};
+use serde::Serialize;
 
 /// A JSON answer of this status.
-pub(crate) fn json(status: StatusCode, body: Vec<u8>) -> Response {
+pub(crate) fn json(status: StatusCode, value: &impl Serialize) -> Response {
+    let mut body = Vec::with_capacity(TYPICAL_BYTES);
+    // Writing to memory does not fail, and every answer is made of numbers, text and lists.
+    let _ = serde_json::to_writer(&mut body, value);
     let mut response = Response::new(Body::from(body));
     *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -20,8 +24,7 @@ pub(crate) fn json(status: StatusCode, body: Vec<u8>) -> Response {
 
 /// An error in the shape `{"error": …, "status": …}`.
 pub(crate) fn problem(status: StatusCode, error: impl Into<String>) -> Response {
-    let body = ErrorBody { error: error.into(), status: status.as_u16() };
-    json(status, serde_json::to_vec(&body).unwrap_or_default())
+    json(status, &ErrorBody { error: error.into(), status: status.as_u16() })
 }
 
 /// What a refused attempt is told: 503 and when to come back, or 504 where its deadline is the
@@ -61,3 +64,6 @@ const fn refusal_text(reason: Refusal) -> &'static str {
 fn whole_seconds(duration: Duration) -> u64 {
     (duration.as_secs() + u64::from(duration.subsec_nanos() > 0)).clamp(1, 60)
 }
+
+/// What an order takes, and some more.
+const TYPICAL_BYTES: usize = 512;

@@ -7,14 +7,18 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Poll;
 use std::time::Duration;
 
+use axum::Router;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto::Builder;
+use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-use crate::app::App;
 use crate::shape::Shaped;
+
+/// What hyper hands each request of the data plane to.
+pub(crate) type Service = TowerToHyperService<Router>;
 
 /// What the control plane asks of the data plane's thread.
 #[derive(Debug)]
@@ -42,7 +46,7 @@ pub(crate) fn listen(addr: SocketAddr, backlog: u32) -> io::Result<TcpListener> 
 /// empties the limiter.
 pub(crate) async fn serve(
     listener: TcpListener,
-    app: App,
+    service: Service,
     limit: usize,
     mut commands: mpsc::UnboundedReceiver<Command>,
     open: &AtomicUsize,
@@ -64,7 +68,7 @@ pub(crate) async fn serve(
             Some(_) = connections.join_next() => {}
             accepted = listener.accept(), if connections.len() < limit => match accepted {
                 Ok((stream, _)) => {
-                    connections.spawn(converse(stream, app.clone()));
+                    connections.spawn(converse(stream, service.clone()));
                 }
                 // What fails is mostly one connection; where files have run out, give them time.
                 Err(error) if is_of_one_connection(&error) => {}
@@ -74,14 +78,14 @@ pub(crate) async fn serve(
     }
 }
 
-async fn converse(stream: TcpStream, app: App) {
+async fn converse(stream: TcpStream, service: Service) {
     if stream.set_nodelay(true).is_err() {
         return;
     }
     let mut builder = Builder::new(TokioExecutor::new());
     builder.http2().max_concurrent_streams(MAX_STREAMS);
     // An error ends this connection and concerns nobody else.
-    let _ = builder.serve_connection(TokioIo::new(Shaped::new(stream)), app).await;
+    let _ = builder.serve_connection(TokioIo::new(Shaped::new(stream)), service).await;
 }
 
 async fn drop_unaccepted(listener: &TcpListener) {

@@ -24,29 +24,26 @@ use http::request::Parts;
 use http::{HeaderValue, Method, StatusCode};
 
 use crate::answer;
-use crate::app::{fail, read_body};
+use crate::intake::Intake;
 use crate::metrics::{Outcome, UpstreamRefusal};
-use crate::request::Caller;
 use crate::tier::{Counts, Presence, Ticket, Tier};
 pub(crate) use metrics::LayerMetrics;
 
 /// What the handlers share.
 #[derive(Debug)]
 pub(crate) struct Gateway {
-    tier: Arc<Tier>,
+    intake: Intake,
     client: Arc<Client<Unobserved>>,
     target: Target,
-    body_bytes: usize,
 }
 
 impl Gateway {
-    pub(crate) fn new(
-        tier: Arc<Tier>,
+    pub(crate) const fn new(
+        intake: Intake,
         client: Arc<Client<Unobserved>>,
         target: Target,
-        body_bytes: usize,
     ) -> Self {
-        Self { tier, client, target, body_bytes }
+        Self { intake, client, target }
     }
 
     /// One route for everything.
@@ -55,25 +52,20 @@ impl Gateway {
     }
 }
 
-async fn handle(State(gateway): State<Arc<Gateway>>, request: Request) -> Response {
-    let tier = &gateway.tier;
+async fn handle(
+    State(gateway): State<Arc<Gateway>>,
+    request: Request,
+) -> Result<Response, Response> {
+    let intake = &gateway.intake;
+    let tier = &intake.tier;
     let arrived = tier.clock.now();
     let (parts, body) = request.into_parts();
-    let caller = match Caller::read(&parts.headers) {
-        Ok(caller) => caller,
-        Err(error) => return fail(tier, StatusCode::BAD_REQUEST, error.to_string()),
-    };
-    if caller.is_retry() {
-        tier.metrics.retries_received.inc();
-    }
-    let body = match read_body(tier, body, gateway.body_bytes).await {
-        Ok(body) => body,
-        Err(response) => return response,
-    };
-    let ticket = match tier.arrive(caller, Counts::Later) {
-        Ok(ticket) => ticket,
-        Err(refused) => return answer::refusal(refused.reason, refused.retry_after),
-    };
+    intake.receive(&parts.headers)?;
+    let caller = intake.caller(&parts.headers)?;
+    let body = intake.body(body).await?;
+    let ticket = tier
+        .arrive(caller, Counts::Later)
+        .map_err(|refused| answer::refusal(refused.reason, refused.retry_after))?;
     let presence = ticket.as_ref().map(|ticket| tier.presence(ticket));
     let deadline = caller.deadline(&tier.clock, arrived);
     let work = Arc::clone(&gateway).work(ticket, parts, body, deadline);
@@ -85,7 +77,7 @@ async fn handle(State(gateway): State<Arc<Gateway>>, request: Request) -> Respon
     match response {
         Some(response) => {
             presence.into_iter().for_each(Presence::ends);
-            response
+            Ok(response)
         }
         // Dropped by a restart; the connection is about to go as well.
         None => std::future::pending().await,
@@ -106,14 +98,14 @@ impl Gateway {
         {
             return Some(answer::refusal(refused.reason, refused.retry_after));
         }
-        let uncounted = Uncounted { tier: Some(Arc::clone(&self.tier)) };
-        let mut restarted = self.tier.restarted();
+        let uncounted = Uncounted { tier: Some(Arc::clone(&self.intake.tier)) };
+        let mut restarted = self.intake.tier.restarted();
         let method = parts.method.clone();
         let request = match forward::request(&self.target, parts, body) {
             Ok(request) => request,
             Err(error) => {
                 uncounted.forget();
-                return Some(fail(&self.tier, StatusCode::BAD_REQUEST, error));
+                return Some(self.intake.fail(StatusCode::BAD_REQUEST, error));
             }
         };
         let end = tokio::select! {
@@ -122,13 +114,13 @@ impl Gateway {
         };
         uncounted.forget();
         if end.is_none() {
-            self.tier.metrics.on_refused(Refusal::Restart, Duration::ZERO);
+            self.intake.tier.metrics.on_refused(Refusal::Restart, Duration::ZERO);
         }
         end.map(|end| self.answer(&method, end))
     }
 
     fn answer(&self, method: &Method, end: CallEnd) -> Response {
-        let metrics = &self.tier.metrics;
+        let metrics = &self.intake.tier.metrics;
         let class = match end.outcome {
             CallOutcome::Good | CallOutcome::Late => None,
             CallOutcome::Failed { class, .. } => Some(class),

@@ -6,11 +6,11 @@
 //! state and the metrics away.
 
 mod answer;
-mod app;
 mod book;
 mod config;
 mod connections;
 mod gateway;
+mod intake;
 mod metrics;
 mod orders;
 mod plane;

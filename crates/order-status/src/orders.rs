@@ -6,21 +6,19 @@ use axum::Router;
 use axum::extract::{Request, State};
 use axum::response::Response;
 use axum::routing::get;
-use http::{Method, StatusCode, Uri};
+use http::{StatusCode, Uri};
 use serde::Serialize;
 
 use crate::answer;
-use crate::app::{fail, read_body};
 use crate::book::{OrderBook, Summary};
-use crate::request::Caller;
-use crate::tier::{Counts, Tier};
+use crate::intake::Intake;
+use crate::tier::Counts;
 
 /// What the handlers share.
 #[derive(Debug)]
 struct Orders {
     book: OrderBook,
-    tier: Arc<Tier>,
-    body_bytes: usize,
+    intake: Intake,
 }
 
 /// A list of orders as it is answered.
@@ -32,69 +30,64 @@ struct OrderList {
 }
 
 /// The routes of the role.
-pub(crate) fn router(book: OrderBook, tier: Arc<Tier>, body_bytes: usize) -> Router {
+pub(crate) fn router(book: OrderBook, intake: Intake) -> Router {
     Router::new()
         .route("/orders/{id}", get(order))
         .route("/orders", get(orders))
         .method_not_allowed_fallback(wrong_method)
         .fallback(unknown_path)
-        .with_state(Arc::new(Orders { book, tier, body_bytes }))
+        .with_state(Arc::new(Orders { book, intake }))
 }
 
-async fn order(State(shared): State<Arc<Orders>>, request: Request) -> Response {
-    let tier = &shared.tier;
-    let id = match parse_id(request.uri().path().strip_prefix("/orders/").unwrap_or_default()) {
-        Ok(id) => id,
-        Err(error) => return fail(tier, StatusCode::BAD_REQUEST, error),
-    };
-    let counts = if shared.book.get(id).is_some() { Counts::Served } else { Counts::Missing };
-    if let Err(response) = shared.query(request, counts).await {
-        return response;
-    }
-    let Some(order) = shared.book.get(id) else {
+type Shared = State<Arc<Orders>>;
+
+async fn order(State(shared): Shared, request: Request) -> Result<Response, Response> {
+    let intake = &shared.intake;
+    intake.receive(request.headers())?;
+    let id = parse_id(request.uri().path().strip_prefix("/orders/").unwrap_or_default())
+        .map_err(|error| intake.fail(StatusCode::BAD_REQUEST, error))?;
+    let order = shared.book.get(id);
+    let counts = if order.is_some() { Counts::Served } else { Counts::Missing };
+    shared.query(request, counts).await?;
+    order.map(|order| answer::json(StatusCode::OK, &order)).ok_or_else(|| {
         let last = shared.book.len();
         let error = format!("there is no order {id}; orders are numbered from 1 to {last}");
-        return answer::problem(StatusCode::NOT_FOUND, error);
-    };
-    answer::json(StatusCode::OK, serde_json::to_vec(&order).unwrap_or_default())
+        answer::problem(StatusCode::NOT_FOUND, error)
+    })
 }
 
-async fn orders(State(shared): State<Arc<Orders>>, request: Request) -> Response {
-    let limit = match parse_limit(request.uri()) {
-        Ok(limit) => limit,
-        Err(error) => return fail(&shared.tier, StatusCode::BAD_REQUEST, error),
-    };
-    if let Err(response) = shared.query(request, Counts::Served).await {
-        return response;
-    }
+async fn orders(State(shared): Shared, request: Request) -> Result<Response, Response> {
+    let intake = &shared.intake;
+    intake.receive(request.headers())?;
+    let limit =
+        parse_limit(request.uri()).map_err(|error| intake.fail(StatusCode::BAD_REQUEST, error))?;
+    shared.query(request, Counts::Served).await?;
     let list = OrderList { count: shared.book.len(), orders: shared.book.list(limit) };
-    answer::json(StatusCode::OK, serde_json::to_vec(&list).unwrap_or_default())
+    Ok(answer::json(StatusCode::OK, &list))
 }
 
 impl Orders {
     /// Takes a query through the limiter.
     async fn query(&self, request: Request, counts: Counts) -> Result<(), Response> {
-        let caller = Caller::read(request.headers())
-            .map_err(|error| fail(&self.tier, StatusCode::BAD_REQUEST, error.to_string()))?;
-        if caller.is_retry() {
-            self.tier.metrics.retries_received.inc();
-        }
+        let caller = self.intake.caller(request.headers())?;
         // Nothing here takes a body; one is read only so that the connection stays in step.
-        read_body(&self.tier, request.into_body(), self.body_bytes).await?;
-        let entered = self.tier.enter(caller, counts).await;
+        self.intake.body(request.into_body()).await?;
+        let entered = self.intake.tier.enter(caller, counts).await;
         entered.map_err(|refused| answer::refusal(refused.reason, refused.retry_after))
     }
 }
 
-async fn wrong_method(State(shared): State<Arc<Orders>>, method: Method) -> Response {
-    let error = format!("{method} is not allowed here; write GET /orders/1042");
-    fail(&shared.tier, StatusCode::METHOD_NOT_ALLOWED, error)
+async fn wrong_method(State(shared): Shared, request: Request) -> Result<Response, Response> {
+    shared.intake.receive(request.headers())?;
+    let error = format!("{} is not allowed here; write GET /orders/1042", request.method());
+    Err(shared.intake.fail(StatusCode::METHOD_NOT_ALLOWED, error))
 }
 
-async fn unknown_path(State(shared): State<Arc<Orders>>, uri: Uri) -> Response {
-    let path: String = uri.path().chars().take(64).collect();
+async fn unknown_path(State(shared): Shared, request: Request) -> Result<Response, Response> {
+    shared.intake.receive(request.headers())?;
+    let path: String = request.uri().path().chars().take(64).collect();
     let error = format!("there is nothing at {path}; write /orders/1042 or /orders?limit=20");
-    fail(&shared.tier, StatusCode::NOT_FOUND, error)
+    Err(shared.intake.fail(StatusCode::NOT_FOUND, error))
 }
 
 /// Reads an order's number: 1 to 18 decimal digits.

@@ -8,7 +8,7 @@ use goodput_clock::Timestamp;
 use goodput_policy::deadline::{
     ATTEMPT_COUNT, ENVOY_TIMEOUT, GRPC_TIMEOUT, HeaderError, parse_attempt_count, parse_remaining,
 };
-use http::HeaderMap;
+use http::{HeaderMap, HeaderName};
 
 /// A caller's deadline and the number of its attempt.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -26,8 +26,8 @@ impl Caller {
     ///
     /// Where one of them is there and cannot be read.
     pub(crate) fn read(headers: &HeaderMap) -> Result<Self, HeaderError> {
-        let (grpc, envoy) = (text(headers, GRPC_TIMEOUT), text(headers, ENVOY_TIMEOUT));
-        let attempt = text(headers, ATTEMPT_COUNT);
+        let (grpc, envoy) = (text(headers, &GRPC), text(headers, &ENVOY));
+        let attempt = text(headers, &ATTEMPT);
         Ok(Self {
             remaining: parse_remaining(grpc.as_deref(), envoy.as_deref())?,
             attempt: attempt.map(|attempt| parse_attempt_count(&attempt)).transpose()?,
@@ -46,9 +46,14 @@ impl Caller {
     }
 }
 
-fn text<'a>(headers: &'a HeaderMap, name: &'static str) -> Option<Cow<'a, str>> {
+fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<Cow<'a, str>> {
     headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()))
 }
+
+// Names that are not parsed anew for each request.
+static GRPC: HeaderName = HeaderName::from_static(GRPC_TIMEOUT);
+static ENVOY: HeaderName = HeaderName::from_static(ENVOY_TIMEOUT);
+static ATTEMPT: HeaderName = HeaderName::from_static(ATTEMPT_COUNT);
 
 #[cfg(test)]
 mod tests {

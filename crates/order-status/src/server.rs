@@ -11,15 +11,16 @@ use goodput_client::{Alarm, Client, ClientConfig, Unobserved, WallClock};
 use goodput_clock::Rate;
 use goodput_control::{Listener, server_plane};
 use goodput_policy::invalid::InvalidConfig;
+use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 use tokio::sync::mpsc;
 
-use crate::app::App;
 use crate::book::OrderBook;
 use crate::config::{GatewayConfig, Role, ServerConfig};
-use crate::connections::{self, Command};
+use crate::connections::{self, Command, Service};
 use crate::gateway::{Gateway, LayerMetrics};
+use crate::intake::Intake;
 use crate::metrics::Metrics;
 use crate::orders;
 use crate::plane::{Lent, UpstreamLayers};
@@ -77,7 +78,7 @@ impl Server {
         let tier = Arc::new(Tier::new(config.limiter.clone(), clock, config.seed, metrics));
         let runtime = build_runtime(&config).map_err(StartError::Runtime)?;
         let inside = runtime.enter();
-        let (app, layers) = build_app(&config, &tier)?;
+        let (service, layers) = build_service(&config, &tier)?;
         let (listener, data_addr) = bind(&config)?;
         let alarm = Alarm::new().map_err(StartError::Runtime)?;
         drop(inside);
@@ -98,7 +99,7 @@ impl Server {
                         tokio::spawn(async move { client.drive().await });
                     }
                     let drop_all = || tier.drop_all();
-                    connections::serve(listener, app, limit, inbox, &open, drop_all).await;
+                    connections::serve(listener, service, limit, inbox, &open, drop_all).await;
                     driver.abort();
                 });
             })
@@ -133,11 +134,11 @@ impl Drop for Server {
 }
 
 /// What the data plane serves; must be called inside its runtime.
-fn build_app(
+fn build_service(
     config: &ServerConfig,
     tier: &Arc<Tier>,
-) -> Result<(App, Option<UpstreamLayers>), StartError> {
-    let body_bytes = config.bounds.body_bytes;
+) -> Result<(Service, Option<UpstreamLayers>), StartError> {
+    let intake = Intake::new(Arc::clone(tier), config.bounds);
     let (router, layers) = match &config.role {
         Role::OrderStatus { orders } => {
             if *orders == 0 || *orders > OrderBook::MAX_ORDERS {
@@ -147,7 +148,7 @@ fn build_app(
                 )));
             }
             let book = OrderBook::new(config.seed, *orders);
-            (orders::router(book, Arc::clone(tier), body_bytes), None)
+            (orders::router(book, intake), None)
         }
         Role::Gateway(gateway) => {
             let client = Arc::new(build_client(config, gateway, tier)?);
@@ -155,11 +156,11 @@ fn build_app(
                 LayerMetrics::new(tier.metrics.registry(), &gateway.layers, config.scale)?;
             let layers = UpstreamLayers { client: Arc::clone(&client), metrics };
             let upstream = gateway.upstream.clone();
-            let gateway = Gateway::new(Arc::clone(tier), client, upstream, body_bytes);
+            let gateway = Gateway::new(intake, client, upstream);
             (gateway.router(), Some(layers))
         }
     };
-    Ok((App::new(router, Arc::clone(tier), config.bounds), layers))
+    Ok((TowerToHyperService::new(router), layers))
 }
 
 fn build_client(
