@@ -1,16 +1,13 @@
-//! Reference numbers A: the 20 s cut and its arms, and the ways out of it. The built-in scenarios.
+//! Reference numbers A: the 20 s cut and its arms. The built-in scenarios.
 
 use std::time::Duration;
 
-use goodput_clock::Timestamp;
 use goodput_policy::budget::{BudgetConfig, Credit, Finagle};
-use goodput_policy::lever::Lever;
-use goodput_policy::limiter::QueueLimit;
-use goodput_scenario::{PlannedLever, Scenario, builtin};
+use goodput_scenario::{Scenario, builtin};
 use goodput_verdict::{Verdict, holds};
 
 use crate::support::{
-    fault_ends, good_share, headline, judged, log_of, per_second, plan, poisson, with_cut,
+    bounded, budget, good_share, headline, judged, log_of, named, plan, poisson, with_cut,
 };
 
 #[test]
@@ -32,23 +29,6 @@ fn every_arm_of_every_scenario_that_comes_with_goodput_gets_the_verdict_that_it_
         }
     }
     assert!(wrong.is_empty(), "{wrong:?}");
-}
-
-/// The headline with this budget, over Poisson arrivals.
-fn budget(budget: BudgetConfig) -> Scenario {
-    let mut scenario = poisson(headline());
-    scenario.client.layers[0].budget = budget;
-    scenario
-}
-
-fn named(name: &str) -> BudgetConfig {
-    name.parse().unwrap()
-}
-
-fn bounded(limit: u32) -> Scenario {
-    let mut scenario = poisson(headline());
-    scenario.tiers[0].limiter.queue_limit = QueueLimit::Bounded(limit);
-    scenario
 }
 
 fn backoff_from(seconds: u64) -> Scenario {
@@ -121,82 +101,6 @@ fn the_naive_arm_loses_all_goodput_at_full_throughput() {
     assert!(end.throughput.unwrap() > 98.0, "{:?}", end.throughput);
     assert!(end.attempts > 250.0 && end.attempts < 390.0, "{}", end.attempts);
     assert!(end.wasted_share.unwrap() > 0.98, "{:?}", end.wasted_share);
-}
-
-/// What is pulled, and how many seconds after the fault.
-type Pulls<'a> = &'a [(u64, Lever)];
-
-/// The share of requests that are good at the end, `after` seconds after the fault, of a headline in
-/// which these levers are pulled.
-fn share_at_the_end(scenario: Scenario, pulls: Pulls<'_>, after: u64) -> f64 {
-    let mut scenario = with_cut(scenario, 20.0, after);
-    let ends = fault_ends(&scenario);
-    let planned = pulls.iter().map(|(seconds, lever)| PlannedLever {
-        lever: lever.clone(),
-        tier: None,
-        at: Timestamp::from_secs(ends + seconds),
-    });
-    scenario.levers = planned.collect();
-    let end = scenario.duration.as_secs();
-    good_share(&log_of(&scenario, 1), end - 20, end)
-}
-
-/// Users are turned away before they ask: the load is `share` of the usual for so many seconds.
-fn block(share: f64, seconds: u64) -> Vec<(u64, Lever)> {
-    let rate = |rate: f64| Lever::Rate { rate: per_second(rate) };
-    vec![(60, rate(f64::max(80.0 * share, 1e-6))), (60 + seconds, rate(80.0))]
-}
-
-fn with(mut pulls: Vec<(u64, Lever)>, lever: Lever) -> Vec<(u64, Lever)> {
-    pulls.insert(0, (60, lever));
-    pulls
-}
-
-#[test]
-fn with_a_bounded_queue_load_must_fall_below_the_safe_load_for_long_enough() {
-    for (share, seconds, works) in [
-        (0.8, 60, false),
-        (0.5, 60, false),
-        (0.3, 60, true),
-        (0.3, 20, false),
-        (0.2, 30, true),
-        (0.1, 20, true),
-        (0.0, 20, true),
-    ] {
-        let found = share_at_the_end(bounded(600), &block(share, seconds), 60 + seconds + 60);
-        let right = if works { found > 0.95 } else { found < 0.5 };
-        assert!(right, "to {share} for {seconds} s: {found}");
-    }
-}
-
-#[test]
-fn with_an_unbounded_queue_only_a_long_block_or_a_cleared_queue_and_a_block_help() {
-    let naive = || poisson(headline());
-    for (name, pulls, after, works) in [
-        ("block 60 s", block(0.0, 60), 180, false),
-        ("block 120 s", block(0.0, 120), 240, false),
-        ("block 300 s", block(0.0, 300), 420, true),
-        ("clear", vec![(60, Lever::ShedQueue)], 160, false),
-        ("clear and block 20 s", with(block(0.0, 20), Lever::ShedQueue), 140, true),
-        ("restart", vec![(60, Lever::Restart)], 160, false),
-    ] {
-        let found = share_at_the_end(naive(), &pulls, after);
-        let right = if works { found > 0.95 } else { found < 0.5 };
-        assert!(right, "{name}: {found}");
-    }
-}
-
-#[test]
-fn a_cleared_queue_together_with_a_budget_is_the_way_out() {
-    let budget = Lever::Budget { layer: None, budget: named("sre-ratio") };
-    for clear in [Lever::ShedQueue, Lever::Restart] {
-        let pulls = [(60, budget.clone()), (60, clear)];
-        let found = share_at_the_end(poisson(headline()), &pulls, 100);
-        assert!(found > 0.95, "{found}");
-    }
-    let off = Lever::Retries { layer: None, retries: 0 };
-    let alone = share_at_the_end(poisson(headline()), &[(60, off)], 160);
-    assert!(alone < 0.5, "without the queue cleared it takes 700 s: {alone}");
 }
 
 #[test]

@@ -118,13 +118,13 @@ fn share_metastable(cut: f64, seeds: u64) -> f64 {
     (1..=seeds).filter(|seed| sticks(&scenario, *seed)).count() as f64 / seeds as f64
 }
 
-/// Two standard errors of 100 seeds are up to 0.09, on top of the tolerance of 0.06.
+/// Two standard errors of 60 seeds are up to 0.12, on top of the tolerance of 0.06.
 #[test]
 fn with_poisson_arrivals_the_share_that_sticks_rises_from_nine_to_twelve_seconds() {
     let wrong: Vec<_> = [(9.0, 0.004), (10.0, 0.275), (11.0, 0.848), (12.0, 0.998)]
         .into_iter()
-        .map(|(cut, expected)| (cut, expected, share_metastable(cut, 100)))
-        .filter(|(_, expected, found)| (found - expected).abs() > 0.15)
+        .map(|(cut, expected)| (cut, expected, share_metastable(cut, 60)))
+        .filter(|(_, expected, found)| (found - expected).abs() > 0.18)
         .collect();
     assert!(wrong.is_empty(), "{wrong:?}");
 }

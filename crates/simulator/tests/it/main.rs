@@ -6,6 +6,8 @@ mod arms;
 mod boundary;
 mod determinism;
 mod fleet;
+mod gateways;
 mod mongodb;
+mod recovery;
 mod stalls;
 mod support;

@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use goodput_clock::{Rate, Seed, Timestamp};
+use goodput_policy::budget::BudgetConfig;
+use goodput_policy::limiter::QueueLimit;
 use goodput_runlog::{Cancel, RunLog};
 use goodput_scenario::{Arrivals, Plan, PlannedFault, Scenario, builtin};
 use goodput_simulator::{RunOptions, run};
@@ -41,6 +43,23 @@ pub(crate) fn with_rate(mut scenario: Scenario, rate: f64) -> Scenario {
 
 pub(crate) fn per_second(rate: f64) -> Rate {
     Rate::new(rate).unwrap()
+}
+
+/// The headline with this budget, over Poisson arrivals.
+pub(crate) fn budget(budget: BudgetConfig) -> Scenario {
+    let mut scenario = poisson(headline());
+    scenario.client.layers[0].budget = budget;
+    scenario
+}
+
+pub(crate) fn named(name: &str) -> BudgetConfig {
+    name.parse().unwrap()
+}
+
+pub(crate) fn bounded(limit: u32) -> Scenario {
+    let mut scenario = poisson(headline());
+    scenario.tiers[0].limiter.queue_limit = QueueLimit::Bounded(limit);
+    scenario
 }
 
 /// Runs a scenario with this seed.

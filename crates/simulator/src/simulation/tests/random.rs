@@ -190,8 +190,8 @@ impl Random {
         self.number(0, 1) == 1
     }
 
-    fn one_of<T: Clone, const N: usize>(&mut self, values: [T; N]) -> T {
-        values[self.number(0, N as u64 - 1) as usize].clone()
+    fn one_of<T: Copy, const N: usize>(&mut self, values: [T; N]) -> T {
+        values[self.number(0, N as u64 - 1) as usize]
     }
 
     fn maybe<T>(&mut self, value: impl FnOnce(&mut Self) -> T) -> Option<T> {

@@ -1,0 +1,65 @@
+//! How fast virtual time goes: `cargo bench -p goodput-simulator`, on a quiet machine. It uses one
+//! core.
+#![expect(clippy::disallowed_types, reason = "a measurement needs a clock")]
+#![expect(clippy::print_stdout, reason = "it prints what it measured")]
+
+use std::time::{Duration, Instant};
+
+use goodput_clock::Rate;
+use goodput_policy::limiter::Capacity;
+use goodput_runlog::Cancel;
+use goodput_scenario::{Plan, Scenario, builtin};
+use goodput_simulator::{RunOptions, Simulation};
+
+fn main() {
+    println!(
+        "{:<34} {:>11} {:>9} {:>13} {:>12}",
+        "run", "events", "ms", "events a s", "x real time"
+    );
+    let plan = plan(builtin::DATABASE_FAILOVER);
+    for arm in ["naive", "retry-budget", "drop-expired", "bounded-queue"] {
+        let scenario = plan.as_ref().and_then(|plan| plan.arm(arm).ok());
+        if let Some(arm) = scenario {
+            measure(&format!("database-failover {}", arm.name), &arm.scenario);
+        }
+    }
+    // A healthy service at other rates, for as long as there are ten million requests or two minutes.
+    let Some(plan) = self::plan(builtin::STEADY) else { return };
+    for rate in [1e3, 1e4, 1e5, 1e6] {
+        let mut scenario = plan.scenario.clone();
+        let Ok((load, capacity)) =
+            Rate::new(rate).and_then(|load| Ok((load, Rate::new(rate * 1.25)?)))
+        else {
+            continue;
+        };
+        scenario.load.rate = load;
+        scenario.tiers[0].limiter.capacity = Capacity::Limited(capacity);
+        scenario.duration = Duration::from_secs((1e7 / rate).min(120.0) as u64);
+        measure(&format!("steady at {rate} requests a second"), &scenario);
+    }
+}
+
+fn plan(builtin: builtin::Builtin) -> Option<Plan> {
+    Plan::parse(builtin.file, builtin.text).ok()
+}
+
+/// Runs a scenario for at least a second, and prints the quickest of its runs.
+fn measure(name: &str, scenario: &Scenario) {
+    let options = RunOptions::new(scenario.clone());
+    let (mut best, mut events) = (Duration::MAX, 0);
+    let began = Instant::now();
+    while began.elapsed() < Duration::from_secs(1) {
+        let start = Instant::now();
+        let mut run = Simulation::new(&options);
+        let log = run.run(&mut (), &mut |_| None, &Cancel::new());
+        assert!(!log.windows.is_empty());
+        (best, events) = (best.min(start.elapsed()), run.events());
+    }
+    let seconds = best.as_secs_f64();
+    println!(
+        "{name:<34} {events:>11} {:>9.2} {:>13.0} {:>12.0}",
+        seconds * 1e3,
+        events as f64 / seconds,
+        scenario.duration.as_secs_f64() / seconds
+    );
+}
