@@ -54,7 +54,7 @@ pub(crate) struct EngineArgs {
     /// What carries the scenario out
     #[arg(long, value_enum, default_value_t = Engine::Rig)]
     pub(crate) engine: Engine,
-    /// Scenario seconds per wall second, from 0.1 to 100 [default: 1; demo: 10]
+    /// Scenario seconds per wall second on the rig, from 0.1 to 100 [default: 1; demo: 10]
     #[arg(long, value_name = "N", value_parser = values::speed)]
     pub(crate) speed: Option<Scale>,
     /// The seed of everything random [default: the scenario's]

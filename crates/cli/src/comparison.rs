@@ -1,13 +1,15 @@
 //! What `demo` and `compare` share: arms side by side, one table, one folder.
 
-use goodput_clock::Scale;
+use std::thread;
+
+use goodput_clock::{Scale, Seed};
 use goodput_control::Audit;
 use goodput_experiment::{FinishedArm, compare_finished};
 use goodput_report::Report;
 use goodput_runlog::Cancel;
 use goodput_scenario::Arm;
 
-use crate::args::{ArmsArgs, EngineArgs, OutputArgs};
+use crate::args::{ArmsArgs, Engine, EngineArgs, OutputArgs};
 use crate::engine::{self, Run};
 use crate::exit::{Exit, Failure};
 use crate::scenarios::Loaded;
@@ -33,7 +35,6 @@ pub(crate) struct Question<'a> {
 
 /// Runs the arms, prints the table and leaves the folder.
 pub(crate) fn answer(question: &Question<'_>) -> Result<Exit, Failure> {
-    engine::check(question.engine)?;
     publish::check(question.output)?;
     let mut arms = question.loaded.arms(&question.arms.arms)?;
     let seed = question.engine.seed_or(&question.loaded.plan.scenario);
@@ -43,21 +44,24 @@ pub(crate) fn answer(question: &Question<'_>) -> Result<Exit, Failure> {
     let cancel = signals::cancel_on_signal(signals::REVERTING)?;
     let audit = Audit::memory();
     let outcomes = run_arms(question, &arms, &cancel, &audit);
-    let command = repeat(question, seed.0);
+    let command = repeat(question, seed);
     publish_all(question, &arms, outcomes, &engine::audit_lines(&audit), &command)
 }
 
 fn run_arms(question: &Question<'_>, arms: &[Arm], cancel: &Cancel, audit: &Audit) -> Outcomes {
     let speed = question.engine.speed.unwrap_or(question.speed);
     let tasks: Vec<Task<'_>> = arms.iter().map(task).collect();
-    let jobs =
-        question.arms.jobs.map_or_else(|| session::jobs_that_fit(&tasks, speed), usize::from);
+    let jobs = match (question.arms.jobs, question.engine.engine) {
+        (Some(jobs), _) => usize::from(jobs),
+        (None, Engine::Rig) => session::jobs_that_fit(&tasks, speed),
+        (None, Engine::Simulator) => thread::available_parallelism().map_or(1, usize::from),
+    };
     let jobs = jobs.min(tasks.len());
     let title = format!(
-        "{}: {} arms, {jobs} at a time, speed {}",
+        "{}: {} arms, {jobs} at a time, {}",
         question.loaded.plan.scenario.name,
         tasks.len(),
-        speed.speed()
+        question.engine.describe(speed)
     );
     let plan = Plan {
         title: &title,
@@ -71,6 +75,7 @@ fn run_arms(question: &Question<'_>, arms: &[Arm], cancel: &Cancel, audit: &Audi
         let chosen = &arms[index];
         let run = Run {
             asked: &question.loaded.asked,
+            engine: question.engine.engine,
             scenario: &chosen.scenario,
             arm: Some(&chosen.name),
             speed,
@@ -113,10 +118,14 @@ fn task(arm: &Arm) -> Task<'_> {
 }
 
 /// The command with every flag that its outcome depends on.
-fn repeat(question: &Question<'_>, seed: u64) -> String {
-    let scale = question.engine.speed.unwrap_or(question.speed);
+fn repeat(question: &Question<'_>, seed: Seed) -> String {
+    let speed = question.engine.speed.unwrap_or(question.speed);
+    let engine = match question.engine.engine {
+        Engine::Rig => format!(" --speed {}", speed.speed()),
+        Engine::Simulator => " --engine simulator".to_owned(),
+    };
     let names = &question.arms.arms;
     let only =
         if names.is_empty() { String::new() } else { format!(" --arms {}", names.join(",")) };
-    format!("{}{only} --speed {} --seed {seed}", question.command, scale.speed())
+    format!("{}{only}{engine} --seed {}", question.command, seed.0)
 }

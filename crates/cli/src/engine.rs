@@ -9,6 +9,7 @@ use goodput_policy::lever::Lever;
 use goodput_rig::{self as rig, RunOptions};
 use goodput_runlog::{Cancel, Observer, RunLog};
 use goodput_scenario::Scenario;
+use goodput_simulator as simulator;
 
 use crate::args::{Engine, EngineArgs};
 use crate::exit::Failure;
@@ -18,11 +19,13 @@ use crate::exit::Failure;
 pub(crate) struct Run<'a> {
     /// The scenario as the command names it.
     pub(crate) asked: &'a str,
+    /// What carries it out.
+    pub(crate) engine: Engine,
     /// What is run, with its seed.
     pub(crate) scenario: &'a Scenario,
     /// The arm's name.
     pub(crate) arm: Option<&'a str>,
-    /// Scenario seconds per wall second.
+    /// Scenario seconds per wall second, on the rig.
     pub(crate) speed: Scale,
     /// Somebody's own service; without it, servers on loopback.
     pub(crate) target: Option<&'a Target>,
@@ -39,25 +42,50 @@ pub(crate) struct Target {
     pub(crate) token: Option<String>,
 }
 
-/// Refuses an engine that is not there.
-pub(crate) fn check(args: &EngineArgs) -> Result<(), Failure> {
-    match args.engine {
-        Engine::Rig => Ok(()),
-        Engine::Simulator => Err(Failure::usage(
-            "--engine simulator: this version has no simulator; leave it out, or write --engine rig",
-        )),
-    }
-}
-
 impl EngineArgs {
     /// The seed that the command names, else the scenario's.
     pub(crate) fn seed_or(&self, scenario: &Scenario) -> Seed {
         self.seed.map_or(scenario.seed, Seed)
     }
+
+    /// How fast and on what, in words.
+    pub(crate) fn describe(&self, speed: Scale) -> String {
+        match self.engine {
+            Engine::Rig => format!("speed {}", speed.speed()),
+            Engine::Simulator => "in virtual time".to_owned(),
+        }
+    }
 }
 
-/// Carries a run out on the rig. Every command to a control plane is appended to `audit`.
+/// Carries a run out. Every command to a control plane of the rig's is appended to `audit`.
 pub(crate) fn carry_out(
+    run: &Run<'_>,
+    observer: &mut dyn Observer,
+    levers: Receiver<Lever>,
+    cancel: &Cancel,
+    audit: &Audit,
+) -> Result<RunLog, Failure> {
+    match run.engine {
+        Engine::Rig => on_the_rig(run, observer, levers, cancel, audit),
+        Engine::Simulator => Ok(in_virtual_time(run, observer, &levers, cancel)),
+    }
+}
+
+fn in_virtual_time(
+    run: &Run<'_>,
+    observer: &mut dyn Observer,
+    levers: &Receiver<Lever>,
+    cancel: &Cancel,
+) -> RunLog {
+    let options = simulator::RunOptions {
+        arm: run.arm.map(ToOwned::to_owned),
+        command: run.command(),
+        ..simulator::RunOptions::new(run.scenario.clone())
+    };
+    simulator::run(&options, observer, &mut |_| levers.try_recv().ok(), cancel)
+}
+
+fn on_the_rig(
     run: &Run<'_>,
     observer: &mut dyn Observer,
     levers: Receiver<Lever>,
@@ -86,7 +114,10 @@ impl Run<'_> {
         if let Some(arm) = self.arm {
             flag("arm", &arm);
         }
-        flag("speed", &self.speed.speed());
+        match self.engine {
+            Engine::Rig => flag("speed", &self.speed.speed()),
+            Engine::Simulator => flag("engine", &"simulator"),
+        }
         flag("seed", &self.scenario.seed.0);
         if let Some(target) = self.target {
             flag("target", &target.url);

@@ -68,7 +68,10 @@ fn values_of_flags_are_refused_with_an_example() {
     let cases: &[(&[&str], &str)] = &[
         (&["run", "steady", "--speed", "0"], "such as 10"),
         (&["run", "steady", "--seed=-1"], "invalid value"),
-        (&["run", "steady", "--engine", "simulator"], "no simulator"),
+        (
+            &["run", "steady", "--engine", "simulator", "--target", "http://127.0.0.1:1"],
+            "--engine simulator out",
+        ),
         (&["run", "steady", "--target", "127.0.0.1:80"], "http://127.0.0.1:8080"),
         (&["run", "steady", "--target", "https://a"], "TLS"),
         (&["run", "steady", "--control", "http://127.0.0.1:1"], "--target"),

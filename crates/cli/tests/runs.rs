@@ -123,6 +123,21 @@ fn all_arms_are_compared_in_one_folder() {
 }
 
 #[test]
+fn in_virtual_time_the_same_command_gives_the_same_result() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = || {
+        let run = ["run", "database-failover", "--arm", "naive", "--engine", "simulator", "-q"];
+        let run = goodput_in(dir.path(), &[&run[..], &["--seed", "3"]].concat());
+        run.assert_code(0).stdout.clone()
+    };
+    let first = run();
+    assert!(first.starts_with("METASTABLE"), "{first}");
+    assert!(first.contains("goodput run database-failover --arm naive --engine simulator"));
+    assert_eq!(run(), first);
+    assert_eq!(fs::read_dir(dir.path().join("runs")).unwrap().count(), 2);
+}
+
+#[test]
 fn a_signal_ends_a_run_early_and_reports_what_there_is() {
     let dir = folder_with_calm();
     let began = Instant::now();

@@ -7,7 +7,7 @@ use goodput_report::{Report, ReportedRun};
 use goodput_runlog::Cancel;
 use goodput_scenario::Arm;
 
-use crate::args::{EngineArgs, OutputArgs, ResultArgs, TokenArgs};
+use crate::args::{Engine, EngineArgs, OutputArgs, ResultArgs, TokenArgs};
 use crate::engine::{self, Run, Target};
 use crate::exit::{Exit, Failure};
 use crate::scenarios::{self, Loaded};
@@ -40,7 +40,6 @@ pub(crate) struct RunArgs {
 
 /// Runs the scenarios in their order.
 pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
-    engine::check(&args.engine)?;
     publish::check(&args.output)?;
     check_single_files(args)?;
     let target = args.target()?;
@@ -51,6 +50,10 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let cancel = signals::cancel_on_signal(signals::REVERTING)?;
     let mut exits = Vec::new();
     for (loaded, arm) in loaded.iter().zip(arms) {
+        if cancel.is_cancelled() {
+            exits.push(Exit::Interrupted);
+            break;
+        }
         exits.push(run_one(args, loaded, arm, target.as_ref(), &cancel)?);
     }
     Ok(Exit::worst(exits))
@@ -73,9 +76,10 @@ fn run_one(
     let control = arm.is_some_and(|arm| arm.control);
     let arm = arm.map(|arm| arm.name.as_str());
     let label = arm.unwrap_or(&scenario.name);
-    let title = format!("{}: speed {}", scenario.name, speed.speed());
+    let title = format!("{}: {}", scenario.name, args.engine.describe(speed));
     let audit = Audit::memory();
-    let run = Run { asked: &loaded.asked, scenario: &scenario, arm, speed, target };
+    let engine = args.engine.engine;
+    let run = Run { asked: &loaded.asked, engine, scenario: &scenario, arm, speed, target };
     let plan = Plan {
         title: &title,
         tasks: &[Task { label, scenario: &scenario, control }],
@@ -121,6 +125,11 @@ fn check_single_files(args: &RunArgs) -> Result<(), Failure> {
 impl RunArgs {
     fn target(&self) -> Result<Option<Target>, Failure> {
         let Some(url) = &self.target else { return Ok(None) };
+        if self.engine.engine == Engine::Simulator {
+            return Err(Failure::usage(
+                "--target: the simulator reaches no service; leave --engine simulator out",
+            ));
+        }
         Ok(Some(Target {
             url: url.clone(),
             control: self.control.clone(),

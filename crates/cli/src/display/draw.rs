@@ -93,7 +93,7 @@ pub(crate) fn draw(frame: &mut Frame<'_>, scene: &Scene<'_>) {
     draw_title(frame, scene, title);
     draw_table(frame, scene, table);
     if let Some(run) = scene.runs.get(scene.selected) {
-        if chart.height >= LEAST_CHART_LINES {
+        if chart.height >= LEAST_CHART_LINES && !run.seconds.is_empty() {
             draw_chart(frame, run, scene.palette, chart);
         }
         let text = scene.notice.or(run.last_event.as_deref()).unwrap_or_default();
@@ -256,7 +256,8 @@ fn draw_chart(frame: &mut Frame<'_>, run: &Run, palette: Palette, area: Rect) {
     let axis = |high: f64, labels: [String; 3]| Axis::default().bounds([0.0, high]).labels(labels);
     let middle = run.duration / 2.0;
     let x = ["0 s".to_owned(), format!("{middle:.0} s"), format!("{:.0} s", run.duration)];
-    let y = ["0/s".to_owned(), format!("{:.0}/s", top / 2.0), format!("{top:.0}/s")];
+    let places = usize::from(top < 10.0);
+    let y = ["0/s".to_owned(), format!("{:.places$}/s", top / 2.0), format!("{top:.places$}/s")];
     let chart_widget =
         Chart::new(series).legend_position(None).x_axis(axis(run.duration, x)).y_axis(axis(top, y));
     frame.render_widget(chart_widget, chart);
