@@ -7,27 +7,26 @@
 
 mod delays;
 mod driver;
+mod view;
 
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
+use goodput_client::WallClock;
 use goodput_clock::{Ratio, Seed, Timestamp};
-use goodput_control::api::ServerCounters;
 use goodput_policy::edge::Edge;
 use goodput_policy::fault::Effect;
 use goodput_policy::invalid::InvalidConfig;
 use goodput_policy::limiter::{
     Admission, Capacity, Completion, JobId, Limiter, LimiterConfig, LimiterPatch, OnDisconnect,
-    QueueLimit, Refusal,
+    Refusal,
 };
 use tokio::sync::{Notify, oneshot, watch};
 
-use crate::metrics::{FaultLabel, Metrics, Outcome, Reading};
+use crate::metrics::{FaultLabel, Metrics, Outcome};
 use crate::request::Caller;
 use delays::Delays;
-use goodput_client::WallClock;
 
 /// How a request counts once the limiter has served it.
 #[derive(Clone, Copy, Debug)]
@@ -91,18 +90,6 @@ impl Ticket {
     pub(crate) async fn answer(self) -> Option<Result<(), Refused>> {
         self.answered.await.ok()
     }
-}
-
-/// What a tier looks like at one moment, in wall time.
-#[derive(Debug)]
-pub(crate) struct View {
-    pub(crate) config: LimiterConfig,
-    pub(crate) reading: Reading,
-    pub(crate) counters: ServerCounters,
-    pub(crate) queue_delay: Vec<(f64, u64)>,
-    pub(crate) restarts: u64,
-    /// Since the start, in wall time.
-    pub(crate) uptime: Duration,
 }
 
 impl Tier {
@@ -255,64 +242,6 @@ impl Tier {
     pub(crate) fn drop_all(&self) {
         self.restarted.send_replace(());
         self.with_core(|core, now| core.limiter.restart(now));
-    }
-
-    /// What the tier looks like, all of it read at one moment.
-    pub(crate) fn view(&self) -> View {
-        self.with_core(|core, now| {
-            let immediate = self.metrics.immediate();
-            View {
-                config: core.limiter.config().clone(),
-                reading: self.reading(core, now),
-                counters: self.counters(),
-                queue_delay: core.delays.view(immediate),
-                restarts: core.restarts,
-                uptime: self.clock.scale().to_wall(now.elapsed()),
-            }
-        })
-    }
-
-    /// What the gauges show.
-    pub(crate) fn gauges(&self) -> Reading {
-        self.with_core(|core, now| self.reading(core, now))
-    }
-
-    fn reading(&self, core: &Core, now: Timestamp) -> Reading {
-        let scale = self.clock.scale();
-        let limiter = &core.limiter;
-        Reading {
-            slots: limiter.slots(),
-            capacity: scale.rate_to_wall(limiter.capacity()),
-            in_service: limiter.in_service(),
-            queued: limiter.queued(),
-            queue_capacity: match limiter.config().queue_limit {
-                QueueLimit::Unbounded => f64::INFINITY,
-                QueueLimit::Bounded(limit) => f64::from(limit),
-            },
-            oldest_age: limiter
-                .oldest_arrival()
-                .map_or(Duration::ZERO, |arrived| scale.to_wall(now.since(arrived))),
-            admitted: core.edge.share(now).get(),
-        }
-    }
-
-    fn counters(&self) -> ServerCounters {
-        let metrics = &self.metrics;
-        let (busy_useful, busy_wasted) = metrics.busy();
-        let refused: BTreeMap<_, _> = metrics
-            .refused()
-            .filter(|(_, count)| *count > 0)
-            .map(|(name, count)| (name.to_owned(), count))
-            .collect();
-        ServerCounters {
-            received: metrics.received.get(),
-            served: metrics.finished(Outcome::Ok),
-            refused,
-            cancelled: metrics.finished(Outcome::Cancelled),
-            errors: metrics.finished(Outcome::Error),
-            busy_useful,
-            busy_wasted,
-        }
     }
 
     /// Does `work` under the lock; then hands out the answers that it led to and wakes the driver

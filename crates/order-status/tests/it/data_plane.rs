@@ -4,7 +4,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::common::{Connection, command, get, limited, metrics, series, start, state, wait_until};
-use goodput_order_status::Server;
+use goodput_order_status::{Server, ServerConfig};
 use goodput_policy::limiter::{LimiterConfig, OnDisconnect, QueueLimit, QueueOrder};
 
 #[test]
@@ -81,10 +81,16 @@ fn what_is_too_large_is_refused_in_the_common_shape() {
 }
 
 #[test]
-fn the_counters_equal_what_a_client_saw_to_the_request() {
-    let mut limiter = limited(2, 400.0);
-    limiter.queue_limit = QueueLimit::Bounded(3);
-    let server = start(limiter);
+fn the_counters_equal_what_clients_saw_to_the_request() {
+    for workers in [1, 2] {
+        let limiter = LimiterConfig { queue_limit: QueueLimit::Bounded(3), ..limited(2, 400.0) };
+        let workers = workers.try_into().unwrap();
+        let config = ServerConfig { limiter, workers, ..ServerConfig::default() };
+        compare_counters(&Server::start(config).unwrap());
+    }
+}
+
+fn compare_counters(server: &Server) {
     let clients: Vec<_> = (0..12)
         .map(|client| {
             let addr = server.data_addr();
@@ -116,7 +122,7 @@ fn the_counters_equal_what_a_client_saw_to_the_request() {
     for client in clients {
         client.join().unwrap().iter().zip(&mut seen).for_each(|(count, sum)| *sum += count);
     }
-    let state = state(&server);
+    let state = state(server);
     let counters = &state.counters;
     assert_eq!(seen.iter().sum::<u64>(), 600);
     assert!(seen[0] > 0 && seen[1] > 0 && seen[2] > 0 && seen[3] == 0, "{seen:?}");
@@ -124,8 +130,8 @@ fn the_counters_equal_what_a_client_saw_to_the_request() {
     assert_eq!(counters.served, seen[0]);
     assert_eq!(counters.refused["queue-full"], seen[1]);
     assert_eq!(counters.errors, seen[2]);
-    assert_eq!(series(&server, "rig_server_requests_total{outcome=\"ok\"}"), seen[0] as f64);
-    assert_eq!(series(&server, "rig_server_requests_total{outcome=\"shed\"}"), seen[1] as f64);
+    assert_eq!(series(server, "rig_server_requests_total{outcome=\"ok\"}"), seen[0] as f64);
+    assert_eq!(series(server, "rig_server_requests_total{outcome=\"shed\"}"), seen[1] as f64);
     // Both the found and the missing held a slot for 5 ms.
     let busy = counters.busy_useful + counters.busy_wasted;
     assert!((busy - (seen[0] + seen[2]) as f64 * 0.005).abs() < 1e-6, "{busy}");
