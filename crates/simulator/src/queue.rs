@@ -16,26 +16,43 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use goodput_clock::Timestamp;
 
-/// What is due when; among equals, what was put in first comes first.
+/// What is due when, with so many lanes; among equals, what was put in first comes first.
 #[derive(Debug)]
-pub(crate) struct Agenda<T> {
-    lanes: [VecDeque<Due<T>>; LANES],
+pub(crate) struct Agenda<T, const LANES: usize> {
+    lanes: [Lane<T>; LANES],
     heap: BinaryHeap<Due<T>>,
     count: u64,
-    /// The first of all, and where it lies.
-    first: (Timestamp, u64),
+    /// The first of all, and the lane where it lies; past the lanes it is the heap.
+    first: Position,
     place: usize,
 }
 
-impl<T> Agenda<T> {
+/// Things in the order in which they are due.
+#[derive(Debug)]
+struct Lane<T> {
+    dues: VecDeque<Due<T>>,
+    /// The first of them, or [`NEVER`].
+    first: Position,
+    /// When the last of them is due; zero where there is none.
+    last: Timestamp,
+}
+
+/// When something is due, and how many were put in before it.
+type Position = (Timestamp, u64);
+
+impl<T, const LANES: usize> Agenda<T, LANES> {
     /// An agenda with nothing in it.
     pub(crate) fn new() -> Self {
         Self {
-            lanes: std::array::from_fn(|_| VecDeque::new()),
+            lanes: std::array::from_fn(|_| Lane {
+                dues: VecDeque::new(),
+                first: NEVER,
+                last: Timestamp::ZERO,
+            }),
             heap: BinaryHeap::new(),
             count: 0,
             first: NEVER,
-            place: HEAP,
+            place: LANES,
         }
     }
 
@@ -47,19 +64,24 @@ impl<T> Agenda<T> {
     /// How many things are due, void ones among them.
     #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
-        self.lanes.iter().map(VecDeque::len).sum::<usize>() + self.heap.len()
+        self.lanes.iter().map(|lane| lane.dues.len()).sum::<usize>() + self.heap.len()
     }
 
     /// Puts something in that is due at `at`.
     pub(crate) fn push(&mut self, at: Timestamp, what: T) {
         self.count += 1;
         let due = Due { at, order: self.count, what };
+        let position = due.position();
         let place = self.place_for(at);
-        if (at, due.order) < self.first {
-            (self.first, self.place) = ((at, due.order), place);
+        if position < self.first {
+            (self.first, self.place) = (position, place);
         }
         match self.lanes.get_mut(place) {
-            Some(lane) => lane.push_back(due),
+            Some(lane) => {
+                lane.first = lane.first.min(position);
+                lane.last = at;
+                lane.dues.push_back(due);
+            }
             None => self.heap.push(due),
         }
     }
@@ -67,7 +89,14 @@ impl<T> Agenda<T> {
     /// Takes the first thing out.
     pub(crate) fn pop(&mut self) -> Option<T> {
         let due = match self.lanes.get_mut(self.place) {
-            Some(lane) => lane.pop_front(),
+            Some(lane) => {
+                let due = lane.dues.pop_front();
+                lane.first = lane.dues.front().map_or(NEVER, Due::position);
+                if lane.dues.is_empty() {
+                    lane.last = Timestamp::ZERO;
+                }
+                due
+            }
             None => self.heap.pop(),
         };
         self.find_first();
@@ -77,24 +106,20 @@ impl<T> Agenda<T> {
     /// The lane whose last entry is the latest that is not after `at`, an empty one where there is no
     /// such lane, or the heap.
     fn place_for(&self, at: Timestamp) -> usize {
-        let (mut place, mut closest) = (HEAP, None);
+        let (mut place, mut closest) = (LANES, Timestamp::ZERO);
         for (index, lane) in self.lanes.iter().enumerate() {
-            let last = lane.back().map(|due| due.at);
-            if last.is_none_or(|last| last <= at) && (place == HEAP || last > closest) {
-                (place, closest) = (index, last);
+            if lane.last <= at && (place == LANES || lane.last > closest) {
+                (place, closest) = (index, lane.last);
             }
         }
         place
     }
 
     fn find_first(&mut self) {
-        let of_heap = self.heap.peek().map_or(NEVER, Due::key);
-        (self.first, self.place) = (of_heap, HEAP);
+        (self.first, self.place) = (self.heap.peek().map_or(NEVER, Due::position), LANES);
         for (index, lane) in self.lanes.iter().enumerate() {
-            if let Some(due) = lane.front()
-                && due.key() < self.first
-            {
-                (self.first, self.place) = (due.key(), index);
+            if lane.first < self.first {
+                (self.first, self.place) = (lane.first, index);
             }
         }
     }
@@ -108,7 +133,7 @@ struct Due<T> {
 }
 
 impl<T> Due<T> {
-    const fn key(&self) -> (Timestamp, u64) {
+    const fn position(&self) -> Position {
         (self.at, self.order)
     }
 }
@@ -116,7 +141,7 @@ impl<T> Due<T> {
 /// The earliest is the greatest, as [`BinaryHeap`] wants it.
 impl<T> Ord for Due<T> {
     fn cmp(&self, other: &Self) -> Ordering {
-        other.key().cmp(&self.key())
+        other.position().cmp(&self.position())
     }
 }
 
@@ -128,16 +153,13 @@ impl<T> PartialOrd for Due<T> {
 
 impl<T> PartialEq for Due<T> {
     fn eq(&self, other: &Self) -> bool {
-        self.key() == other.key()
+        self.position() == other.position()
     }
 }
 
 impl<T> Eq for Due<T> {}
 
-const LANES: usize = 4;
-/// The place that is no lane.
-const HEAP: usize = LANES;
-const NEVER: (Timestamp, u64) = (Timestamp::MAX, u64::MAX);
+const NEVER: Position = (Timestamp::MAX, u64::MAX);
 
 #[cfg(test)]
 mod tests {
@@ -150,7 +172,7 @@ mod tests {
     /// Puts in and takes out at random, beside a sorted set.
     fn against_a_set(mut delay: impl FnMut() -> u64) {
         let mut random = Seed(1).stream("agenda");
-        let (mut agenda, mut set) = (Agenda::new(), BTreeSet::new());
+        let (mut agenda, mut set) = (Agenda::<_, 3>::new(), BTreeSet::new());
         let mut now = 0;
         for order in 0..20_000_u64 {
             if random.below(5) < 3 {
@@ -178,7 +200,7 @@ mod tests {
 
     #[test]
     fn a_few_constant_delays_need_no_heap() {
-        let mut agenda = Agenda::new();
+        let mut agenda = Agenda::<_, 3>::new();
         for now in 0..1_000 {
             for delay in [1_000, 2_000, 4_000] {
                 agenda.push(Timestamp::from_nanos(now + delay), ());

@@ -38,9 +38,12 @@ pub struct Simulation<'a> {
     pub(crate) tiers: Vec<Tier>,
     /// When the first service of all tiers ends.
     pub(crate) service: Timestamp,
-    pub(crate) timeouts: Agenda<Timer>,
-    pub(crate) waits: Agenda<Timer>,
-    pub(crate) wire: Agenda<Message>,
+    /// Time-outs of attempts: for each caller, nearly always one constant.
+    pub(crate) timeouts: Agenda<Timer, 2>,
+    /// Ends of backoffs: a constant a retry, where they have no jitter.
+    pub(crate) waits: Agenda<Timer, 4>,
+    /// Messages: with a constant delay two constants, of which one is for new connections.
+    pub(crate) wire: Agenda<Message, 2>,
     network: Network,
     random: Stream,
     pub(crate) timeline: Timeline,
