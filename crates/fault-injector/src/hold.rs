@@ -46,10 +46,11 @@ pub enum HoldEnd {
         state: Box<ServerState>,
     },
     /// It ended before its time without its holder: the lease ran out, the server started anew, or
-    /// somebody else ended it. It is gone, as read back.
+    /// somebody else ended it. It is gone, as read back; or nobody listens at the server any more
+    /// and the lease has run out, so that no process can keep it.
     Lost {
-        /// The state read back.
-        state: Box<ServerState>,
+        /// The state read back; none where nobody listens any more.
+        state: Option<Box<ServerState>>,
     },
     /// It could not be read back that it ended. The lease ends it, where the server lives.
     Unconfirmed {
@@ -99,8 +100,11 @@ pub async fn hold(
     let lost = held.renew_until_the_end(stop).await;
     let interrupted = stop.is_pulled() && Instant::now() < request.ends;
     Ok(match held.revert().await {
-        Ok(reverted) if lost || reverted.was_gone => HoldEnd::Lost { state: reverted.state },
-        Ok(reverted) => HoldEnd::Ended { interrupted, state: reverted.state },
+        Ok(Reverted::NoServer) => HoldEnd::Lost { state: None },
+        Ok(Reverted::Read { was_gone, state }) if lost || was_gone => {
+            HoldEnd::Lost { state: Some(state) }
+        }
+        Ok(Reverted::Read { state, .. }) => HoldEnd::Ended { interrupted, state },
         Err(problem) => HoldEnd::Unconfirmed { problem },
     })
 }
@@ -112,10 +116,16 @@ struct Held<'a> {
     lease_ends: Instant,
 }
 
-struct Reverted {
-    /// Whether it was gone before it was ended.
-    was_gone: bool,
-    state: Box<ServerState>,
+/// A fault that is gone for sure.
+enum Reverted {
+    /// As read back.
+    Read {
+        /// Whether it was gone before it was ended.
+        was_gone: bool,
+        state: Box<ServerState>,
+    },
+    /// Nobody listens at the server, and the lease has run out.
+    NoServer,
 }
 
 impl Held<'_> {
@@ -205,18 +215,23 @@ impl Held<'_> {
         let until = self.lease_ends.max(Instant::now() + REVERT_AT_LEAST) + REVERT_TIMEOUT;
         let mut first = true;
         loop {
-            let problem = match client.remove(name, cause).await {
+            let removal = client.remove(name, cause).await;
+            let late = Instant::now() >= until;
+            let problem = match removal {
                 Ok(removal) => {
                     if removal.state.faults.iter().all(|fault| fault.name != *name) {
                         // After a first try without an answer nobody knows who ended it.
                         let was_gone = first && removal.removed.is_none();
-                        return Ok(Reverted { was_gone, state: Box::new(removal.state) });
+                        return Ok(Reverted::Read { was_gone, state: Box::new(removal.state) });
                     }
                     format!("the state still shows the fault `{name}`")
                 }
+                // The process has ended, and the fault with it. Where it has not and only cannot be
+                // reached any more, its own clock has ended the lease by now.
+                Err(ClientError::Refused(_)) if late => return Ok(Reverted::NoServer),
                 Err(error) => error.to_string(),
             };
-            if Instant::now() >= until {
+            if late {
                 return Err(problem);
             }
             first = false;

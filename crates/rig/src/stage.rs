@@ -5,7 +5,7 @@ use std::time::Duration;
 use goodput_client::Target as Address;
 use goodput_control::api::{Cause, ServerState};
 use goodput_control::wall::patch_to_wall;
-use goodput_control::{ControlClient, Token};
+use goodput_control::{ClientError, ControlClient, Token};
 use goodput_order_status::{GatewayConfig, Role, Server, ServerConfig};
 use goodput_policy::limiter::LimiterPatch;
 use goodput_scenario::{Protocol, Scenario, Tier};
@@ -83,7 +83,7 @@ impl Stage {
             }
         }
         let token = remote.token.as_deref().map(Token::new).transpose().map_err(problem)?;
-        let mut tiers = Vec::new();
+        let mut stage = Self { target: remote.url.clone(), tiers: Vec::new(), servers: Vec::new() };
         for tier in &options.scenario.tiers {
             let Some(known) = remote.tiers.iter().find(|known| known.name == tier.name) else {
                 continue;
@@ -91,10 +91,14 @@ impl Stage {
             let control = ControlClient::new(&known.control, token.clone())
                 .map_err(problem)?
                 .with_timeout(PATIENCE);
-            adopt(options, tier, &control).await?;
-            tiers.push((tier.name.clone(), control));
+            if let Err(error) = adopt(options, tier, &control).await {
+                // The tiers before this one have changed already; what is in force here is not ours.
+                stage.strike().await;
+                return Err(error);
+            }
+            stage.tiers.push((tier.name.clone(), control));
         }
-        Ok(Self { target: remote.url.clone(), tiers, servers: Vec::new() })
+        Ok(stage)
     }
 
     /// Whether the tiers run in this process.
@@ -109,8 +113,11 @@ impl Stage {
         if self.servers.is_empty() {
             let cause = Cause::new("goodput run", "the run has ended");
             for (name, control) in &self.tiers {
-                if control.reset_server(&cause).await.is_err() {
-                    unconfirmed.push(name.clone());
+                match control.reset_server(&cause).await {
+                    // A process that has ended has taken with it whatever was set there.
+                    Err(ClientError::Refused(_)) => {}
+                    Ok(state) if state.faults.is_empty() => {}
+                    Ok(_) | Err(_) => unconfirmed.push(name.clone()),
                 }
             }
         }

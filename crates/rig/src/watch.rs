@@ -38,10 +38,6 @@ pub(crate) async fn calibrate(client: &ControlClient) -> Result<Reading, String>
 }
 
 impl Reading {
-    pub(crate) const fn state(&self) -> &ServerState {
-        &self.state
-    }
-
     fn round_trip(&self) -> Duration {
         self.answered - self.asked
     }

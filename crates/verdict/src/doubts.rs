@@ -1,3 +1,6 @@
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
 use goodput_runlog::{Ending, EventKind, Figures, RunLog, TierWindow, Window};
 use goodput_scenario::Scenario;
 
@@ -128,11 +131,46 @@ fn healthy_baseline(case: &Case<'_>, doubts: &mut Vec<Doubt>) {
     if baseline.ratio < HEALTHY || last < HEALTHY_LAST {
         let text = format!(
             "the baseline is not healthy: good ÷ offered is {:.3} (at least {HEALTHY} is needed), \
-             and {last:.3} over its last `hold` (at least {HEALTHY_LAST})",
-            baseline.ratio
+             and {last:.3} over its last `hold` (at least {HEALTHY_LAST}){}",
+            baseline.ratio,
+            failures(case.series.slice(baseline.span.from as u64, to))
         );
         raise(doubts, DoubtKind::BaselineNotHealthy, text);
     }
+}
+
+/// What became of the requests that were not good, the most frequent first; empty where none ended.
+fn failures(windows: &[Window]) -> String {
+    let mut counts = BTreeMap::new();
+    for client in windows.iter().map(|window| &window.client) {
+        *counts.entry("late").or_default() += client.late;
+        for (class, count) in &client.failed {
+            *counts.entry(class).or_default() += count;
+        }
+    }
+    let mut counts: Vec<(&str, u64)> = counts.into_iter().filter(|(_, n)| *n > 0).collect();
+    counts.sort_by_key(|(_, count)| Reverse(*count));
+    let said: Vec<_> = counts
+        .into_iter()
+        .map(|(class, count)| match in_words(class) {
+            Some(words) => format!("{count} by {class} ({words})"),
+            None => format!("{count} by {class}"),
+        })
+        .collect();
+    if said.is_empty() { String::new() } else { format!("; requests failed: {}", said.join(", ")) }
+}
+
+/// What a class of failures means.
+fn in_words(class: &str) -> Option<&'static str> {
+    Some(match class {
+        "timeout" => "no answer in time",
+        "connect" => "no connection, or it broke before the answer was whole",
+        "overloaded" => "refused with 503",
+        "expired" => "dropped with 504",
+        "error" => "an answer that is no success or makes no sense",
+        "late" => "answered after the deadline",
+        _ => return None,
+    })
 }
 
 /// Whether the load generator did what the schedule asked, when it asked for it.

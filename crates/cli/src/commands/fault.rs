@@ -221,10 +221,13 @@ fn finish(args: &LengthArgs, name: &str, end: HoldEnd) -> Result<Exit, Failure> 
         }
         HoldEnd::Lost { state } => {
             output::error(format_args!(
-                "the fault {name} ended before its time: its lease ran out, the server started \
-                 anew, or somebody else ended it"
+                "the fault {name} ended before its time: its lease ran out, the server ended or \
+                 started anew, or somebody else ended it"
             ));
-            args.server.print(&state)?;
+            match state {
+                Some(state) => args.server.print(&state)?,
+                None => output::note("nobody listens at the control plane any more"),
+            }
             Ok(Exit::NotHeld)
         }
         HoldEnd::Unconfirmed { problem } => Err(Failure::clean_up(format!(

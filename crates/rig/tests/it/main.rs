@@ -1,0 +1,15 @@
+//! The rig on real sockets and in real time: the headline, what a run log must hold, and when a run
+//! cannot be trusted.
+//!
+//! The tests take turns, since two runs at once would disturb each other.
+
+#![expect(clippy::unwrap_used, reason = "the helpers are part of the tests")]
+
+mod headline;
+mod levers;
+mod log;
+#[cfg(target_os = "linux")]
+mod processes;
+mod support;
+mod targets;
+mod trust;

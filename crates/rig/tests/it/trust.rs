@@ -1,0 +1,74 @@
+//! Runs that cannot be trusted say so, and why.
+
+use goodput_control::api::Cause;
+use goodput_verdict::{DoubtKind, Verdict};
+
+use crate::support::{
+    Ran, SHORT_CUT, Wire, alone, ask, options, remote, run_trusted, run_with, scenario, server,
+};
+
+fn is_inconclusive(ran: &Ran, kind: DoubtKind, why: &str) {
+    assert_eq!(ran.judgement.verdict, Verdict::Inconclusive);
+    let doubt = ran.doubt(kind).unwrap_or_default();
+    assert!(doubt.contains(why), "{}", ran.judgement.summary);
+    assert_eq!(ran.exit(), 3, "{}", ran.judgement.summary);
+}
+
+#[test]
+fn an_unhealthy_baseline() {
+    let _turn = alone();
+    let scenario = scenario(&SHORT_CUT.replace("capacity = 100", "capacity = 40"));
+    let ran = run_trusted(&scenario, 10.0);
+    is_inconclusive(&ran, DoubtKind::BaselineNotHealthy, "timeout (no answer in time");
+}
+
+#[test]
+fn a_fault_that_changes_nothing() {
+    let _turn = alone();
+    // Long service, so that the noise of a busy machine is no change either.
+    let text = SHORT_CUT.replace("to = 0.4", "to = 1.0").replace("rate = 80", "rate = 16");
+    let ran = run_trusted(&scenario(&text.replace("capacity = 100", "capacity = 20")), 5.0);
+    is_inconclusive(&ran, DoubtKind::FaultDidNotBite, "changed nothing");
+}
+
+#[test]
+fn a_fault_that_somebody_else_clears() {
+    let _turn = alone();
+    let text = SHORT_CUT.replace("for = \"5s\"", "for = \"10s\"");
+    let (scenario, speed) = (scenario(&text), 10.0);
+    let server = server(&scenario, speed);
+    let (data, control) = (server.data_addr(), server.control_addr());
+    let ran = run_with(options(&scenario, speed, remote(data, Some(control))), |second, _, _| {
+        if second == 18 {
+            let cause = Cause::new("somebody", "enough");
+            let removal = ask(control, async |client| client.remove("cut", &cause).await.unwrap());
+            assert!(removal.removed.is_some());
+        }
+    });
+    is_inconclusive(&ran, DoubtKind::Engine, "the fault `cut` ended before its time");
+}
+
+#[test]
+fn a_control_that_recovers() {
+    let _turn = alone();
+    let ran = run_trusted(&scenario(SHORT_CUT), 10.0);
+    assert_eq!(ran.judgement.verdict, Verdict::Recovered, "{}", ran.judgement.summary);
+    assert_eq!((ran.exit(), ran.control_exit()), (0, 3), "as a control it makes all void");
+}
+
+#[test]
+fn a_server_that_may_still_hold_a_fault_is_worse_than_inconclusive() {
+    let _turn = alone();
+    let (scenario, speed) = (scenario(SHORT_CUT), 10.0);
+    let server = server(&scenario, speed);
+    let wire = Wire::to(server.control_addr());
+    let target = remote(server.data_addr(), Some(wire.addr));
+    let ran = run_with(options(&scenario, speed, target), |second, _, _| {
+        if second == 17 {
+            wire.cut();
+        }
+    });
+    assert_eq!(ran.judgement.verdict, Verdict::Inconclusive);
+    assert!(ran.doubt(DoubtKind::FaultUnreverted).is_some(), "{}", ran.judgement.summary);
+    assert_eq!(ran.exit(), 5);
+}
