@@ -119,9 +119,9 @@ fn task(arm: &Arm) -> Task<'_> {
 
 /// The command with every flag that its outcome depends on.
 fn repeat(question: &Question<'_>, seed: Seed) -> String {
-    let speed = question.engine.speed.unwrap_or(question.speed);
+    let scale = question.engine.speed.unwrap_or(question.speed);
     let engine = match question.engine.engine {
-        Engine::Rig => format!(" --speed {}", speed.speed()),
+        Engine::Rig => format!(" --speed {}", scale.speed()),
         Engine::Simulator => " --engine simulator".to_owned(),
     };
     let names = &question.arms.arms;

@@ -169,3 +169,25 @@ fn the_injector_runs_as_a_process_and_ends_its_faults() {
     injector.signal("TERM");
     injector.end().assert_code(0);
 }
+
+#[test]
+fn a_gateway_forwards_to_the_server_behind_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Running::server(dir.path());
+    let upstream = server.url("order-status");
+    let gateway = ["serve", "--role", "gateway", "--upstream", &upstream, "--retries", "2"];
+    let ports = ["--listen", "127.0.0.1:0", "--control", "127.0.0.1:0"];
+    let gateway = Running::start(dir.path(), &[&gateway[..], &ports].concat(), 2);
+    let target = gateway.url("gateway");
+    let load = ["load", "--target", &target, "-r", "30", "-d", "1s", "--format", "json", "-q"];
+    let load = goodput_in(dir.path(), &load);
+    let summary: serde_json::Value = serde_json::from_str(&load.assert_code(0).stdout).unwrap();
+    assert_eq!(summary["good"], summary["offered"], "{summary:#}");
+    for process in [&server, &gateway] {
+        let control = process.url("control");
+        let state = ["fault", "reset", "--format", "json", "--control", &control];
+        let state = goodput_in(dir.path(), &state);
+        let state: serde_json::Value = serde_json::from_str(&state.assert_code(0).stdout).unwrap();
+        assert_eq!(state["counters"]["served"], summary["good"], "{state:#}");
+    }
+}
