@@ -9,7 +9,7 @@ use goodput_clock::Rate;
 use goodput_policy::limiter::Capacity;
 use goodput_runlog::Cancel;
 use goodput_scenario::{Plan, Scenario, builtin};
-use goodput_simulator::{RunOptions, Simulation};
+use goodput_simulator::{RunOptions, run_counted};
 
 fn main() {
     println!(
@@ -50,10 +50,9 @@ fn measure(name: &str, scenario: &Scenario) {
     let began = Instant::now();
     while began.elapsed() < Duration::from_secs(1) {
         let start = Instant::now();
-        let mut run = Simulation::new(&options);
-        let log = run.run(&mut (), &mut |_| None, &Cancel::new());
+        let (log, count) = run_counted(&options, &mut (), &mut |_| None, &Cancel::new());
         assert!(!log.windows.is_empty());
-        (best, events) = (best.min(start.elapsed()), run.events());
+        (best, events) = (best.min(start.elapsed()), count);
     }
     let seconds = best.as_secs_f64();
     println!(

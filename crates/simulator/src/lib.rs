@@ -38,7 +38,8 @@ use goodput_runlog::{Cancel, Observer, RunLog};
 use goodput_scenario::Scenario;
 
 pub use network::Network;
-pub use simulation::Simulation;
+
+use simulation::Simulation;
 
 /// What to run.
 #[derive(Clone, Debug)]
@@ -51,7 +52,8 @@ pub struct RunOptions {
     pub seed: Seed,
     /// The command that repeats the run, for the log.
     pub command: String,
-    /// The network between a caller and a tier.
+    /// The network between a caller and a tier, in scenario time: what a rig at ten times speed has of
+    /// wall time is ten times as long here.
     pub network: Network,
 }
 
@@ -88,5 +90,19 @@ pub fn run(
     levers: &mut dyn FnMut(Timestamp) -> Option<Lever>,
     cancel: &Cancel,
 ) -> RunLog {
-    Simulation::new(options).run(observer, levers, cancel)
+    run_counted(options, observer, levers, cancel).0
+}
+
+/// Does what [`run`] does, and says how many events there were: arrivals, messages, time-outs, ends of
+/// backoffs and of service, faults and levers. What was put off and turned out to be void is not
+/// counted.
+pub fn run_counted(
+    options: &RunOptions,
+    observer: &mut dyn Observer,
+    levers: &mut dyn FnMut(Timestamp) -> Option<Lever>,
+    cancel: &Cancel,
+) -> (RunLog, u64) {
+    let mut simulation = Simulation::new(options);
+    let log = simulation.run(observer, levers, cancel);
+    (log, simulation.events())
 }

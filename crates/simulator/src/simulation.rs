@@ -21,7 +21,7 @@ use crate::timeline::Timeline;
 
 /// One run in virtual time.
 #[derive(Debug)]
-pub struct Simulation<'a> {
+pub(crate) struct Simulation<'a> {
     pub(crate) options: &'a RunOptions,
     pub(crate) now: Timestamp,
     /// When the run ends.
@@ -88,7 +88,7 @@ enum Due {
 
 impl<'a> Simulation<'a> {
     /// A run before its beginning.
-    pub fn new(options: &'a RunOptions) -> Self {
+    pub(crate) fn new(options: &'a RunOptions) -> Self {
         let RunOptions { scenario, seed, network, .. } = options;
         let client = &scenario.client;
         let clients = client.clients.max(1);
@@ -126,7 +126,7 @@ impl<'a> Simulation<'a> {
     }
 
     /// Carries the run out; see [`run`](crate::run).
-    pub fn run(
+    pub(crate) fn run(
         &mut self,
         observer: &mut dyn Observer,
         levers: &mut dyn FnMut(Timestamp) -> Option<Lever>,
@@ -147,9 +147,8 @@ impl<'a> Simulation<'a> {
         self.log(Ending::Completed, observer)
     }
 
-    /// How many events there have been: arrivals, messages, time-outs, ends of backoffs and of
-    /// service, faults and levers. What was put off and turned out to be void is not counted.
-    pub const fn events(&self) -> u64 {
+    /// How many events there have been; see [`run_counted`](crate::run_counted).
+    pub(crate) const fn events(&self) -> u64 {
         self.events
     }
 

@@ -21,6 +21,19 @@ fn the_same_seed_gives_the_same_bytes_and_another_gives_others() {
 }
 
 #[test]
+fn two_threads_give_the_bytes_of_one() {
+    let scenario = plan(builtin::SHORT_DIP).scenario;
+    let sweep = |seeds: std::ops::Range<u64>| -> Vec<String> {
+        seeds.map(|seed| log_of(&scenario, seed).to_json().unwrap()).collect()
+    };
+    let halves = std::thread::scope(|scope| {
+        let halves = [scope.spawn(|| sweep(0..20)), scope.spawn(|| sweep(20..40))];
+        halves.map(|half| half.join().unwrap()).concat()
+    });
+    assert!(sweep(0..40) == halves, "a run knows nothing of its neighbours");
+}
+
+#[test]
 fn a_log_reads_back_as_it_was_and_tells_nothing_of_wall_time() {
     let log = log_of(&plan(builtin::SHORT_DIP).scenario, 1);
     let read = RunLog::from_json(&log.to_json().unwrap()).unwrap();
