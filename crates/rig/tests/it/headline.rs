@@ -3,7 +3,7 @@
 use goodput_scenario::{Plan, Scenario, builtin};
 use goodput_verdict::Verdict;
 
-use crate::support::{Ran, alone, run_trusted};
+use crate::support::{Ran, SHORT_CUT, alone, run_trusted, scenario};
 
 /// An arm of `database-failover`, with less time before and after the cut.
 fn arm(name: &str) -> Scenario {
@@ -42,4 +42,23 @@ fn a_server_that_drops_expired_work_recovers() {
     assert_eq!(ran.exit(), 0);
     let (goodput, _) = shares(&ran);
     assert!(goodput > 0.9, "goodput is at {goodput:.3} of the baseline");
+}
+
+#[test]
+fn a_cut_behind_a_gateway_is_seen_at_both_tiers() {
+    let _turn = alone();
+    let gateway = "[[tier]]\nname = \"edge\"\n[[tier.layer]]\ntimeout = \"4s\"\n[[tier]]";
+    let ran = run_trusted(&scenario(&SHORT_CUT.replace("[[tier]]", gateway)), 10.0);
+    assert_eq!(ran.judgement.verdict, Verdict::Recovered, "{}", ran.judgement.summary);
+    let windows = &ran.log.windows;
+    for (tier, name) in [(0, "edge"), (1, "order-status")] {
+        let total = |of: fn(&goodput_runlog::TierWindow) -> u64| -> u64 {
+            windows.iter().map(|window| of(&window.tiers[tier])).sum()
+        };
+        assert!(windows.iter().all(|window| window.tiers[tier].name == name));
+        let (received, served) = (total(|tier| tier.received), total(|tier| tier.served));
+        assert!(received > 3_100 && served > 3_100, "{name}: {received} {served}");
+    }
+    let cut = windows[17].tiers[1].capacity.unwrap();
+    assert!((cut - 40.0).abs() < 0.5, "{cut}");
 }

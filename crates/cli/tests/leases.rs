@@ -1,0 +1,169 @@
+//! `goodput fault cut` that is killed, paused or cut off: the server gives the capacity back within
+//! the lease and a second.
+
+#![cfg(unix)]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod common;
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use common::{Running, wait_until};
+use goodput_control::ControlClient;
+use goodput_control::api::ServerState;
+
+/// The lease of faults that the command line holds.
+const LEASE: Duration = Duration::from_secs(10);
+
+/// A server, and a command that holds a cut of it.
+struct Held {
+    server: Running,
+    cut: Running,
+    wire: Wire,
+}
+
+impl Held {
+    /// Starts both, and waits until the fault's lease has been renewed once.
+    fn start(dir: &std::path::Path) -> Self {
+        let server = Running::server(dir);
+        let wire = Wire::to(&server.url("control"));
+        let cut = ["fault", "cut", "--to", "40%", "--for", "5m", "--control", &wire.url];
+        let held = Self { cut: Running::start(dir, &cut, 0), server, wire };
+        wait_until("the lease has been renewed", || {
+            let state = held.state();
+            let fault = state.faults.first();
+            let whole = fault.map_or(0.0, |fault| fault.age + fault.lease_left);
+            whole > LEASE.as_secs_f64() + 1.0
+        });
+        assert!((held.state().capacity.unwrap() - 40.0).abs() < 0.1);
+        held
+    }
+
+    fn state(&self) -> ServerState {
+        let client = ControlClient::new(&self.server.url("control"), None).unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        runtime.unwrap().block_on(client.server_state()).unwrap()
+    }
+
+    fn is_whole(&self) -> bool {
+        let state = self.state();
+        state.faults.is_empty() && (state.capacity.unwrap() - 100.0).abs() < 0.1
+    }
+
+    /// How long it takes until the capacity is back.
+    fn until_whole(&self) -> Duration {
+        let began = Instant::now();
+        while !self.is_whole() {
+            assert!(began.elapsed() < 3 * LEASE, "the capacity never comes back");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        began.elapsed()
+    }
+}
+
+/// Does `harm` to three holders side by side, and then looks `after` at each.
+fn capacity_is_back_after(harm: fn(&Held), after: fn(Held)) {
+    let dir = tempfile::tempdir().unwrap();
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                let held = Held::start(dir.path());
+                harm(&held);
+                let took = held.until_whole();
+                assert!(took < LEASE + Duration::from_secs(1), "{took:?}");
+                assert!(took > LEASE / 4, "it was the lease that ended it: {took:?}");
+                after(held);
+            });
+        }
+    });
+}
+
+#[test]
+fn capacity_is_back_after_a_kill() {
+    capacity_is_back_after(|held| held.cut.signal("KILL"), |_| {});
+}
+
+#[test]
+fn capacity_is_back_after_a_pause_and_stays_when_the_pause_is_over() {
+    capacity_is_back_after(
+        |held| held.cut.signal("STOP"),
+        |held| {
+            held.cut.signal("CONT");
+            let Held { cut, server, wire } = held;
+            let ended = cut.end();
+            ended.assert_code(1).assert_error(&["the fault cut ended before its time"]);
+            assert!(ended.stdout.contains("capacity     100.0/s in 10 slots"), "{ended:#?}");
+            drop((server, wire));
+        },
+    );
+}
+
+#[test]
+fn capacity_is_back_after_a_cut_connection() {
+    capacity_is_back_after(|held| held.wire.cut(), |_| {});
+}
+
+#[test]
+fn a_server_that_is_killed_takes_the_fault_with_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Running::server(dir.path());
+    let control = server.url("control");
+    let cut = ["fault", "cut", "--to", "40%", "--for", "4s", "--control", &control];
+    let cut = Running::start(dir.path(), &cut, 0);
+    let client = ControlClient::new(&control, None).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    wait_until("the cut is in force", || {
+        !runtime.block_on(client.server_state()).unwrap().faults.is_empty()
+    });
+    drop(server);
+    cut.end().assert_code(1).assert_error(&["ended before its time", "nobody listens"]);
+}
+
+/// A wire to a control plane that can be cut: then nothing gets through in either direction, and no end
+/// of a connection is told the other.
+struct Wire {
+    url: String,
+    cut: Arc<AtomicBool>,
+}
+
+impl Wire {
+    fn to(url: &str) -> Self {
+        let server = url.trim_start_matches("http://").to_owned();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let cut = Arc::new(AtomicBool::new(false));
+        let is_cut = Arc::clone(&cut);
+        std::thread::spawn(move || {
+            for near in listener.incoming() {
+                let (Ok(near), Ok(far)) = (near, TcpStream::connect(&server)) else { break };
+                let ways = [(near.try_clone().unwrap(), far.try_clone().unwrap()), (far, near)];
+                for (from, to) in ways {
+                    let is_cut = Arc::clone(&is_cut);
+                    std::thread::spawn(move || forward(from, to, &is_cut));
+                }
+            }
+        });
+        Self { url, cut }
+    }
+
+    fn cut(&self) {
+        self.cut.store(true, Ordering::SeqCst);
+    }
+}
+
+fn forward(mut from: TcpStream, mut to: TcpStream, is_cut: &AtomicBool) {
+    let mut buffer = [0; 4096];
+    while let Ok(read @ 1..) = from.read(&mut buffer) {
+        if !is_cut.load(Ordering::SeqCst) && to.write_all(&buffer[..read]).is_err() {
+            return;
+        }
+    }
+    if !is_cut.load(Ordering::SeqCst) {
+        // The other way may have ended already.
+        let _ = to.shutdown(std::net::Shutdown::Both);
+    }
+}
