@@ -27,9 +27,9 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["serve-goodput"] => serve_goodput(),
         ["serve-bare", body] => serve_bare(body.to_owned()),
-        [] => compare(5, 5.0),
+        [] => compare(15, 2.0),
         [rounds, seconds] => compare(rounds.parse()?, seconds.parse()?),
-        _ => Err("write overhead ROUNDS SECONDS, such as overhead 5 5".into()),
+        _ => Err("write overhead ROUNDS SECONDS, such as overhead 15 2".into()),
     }
 }
 
