@@ -129,8 +129,11 @@ fn free_addresses() -> [String; 2] {
     [free.next().unwrap(), free.next().unwrap()]
 }
 
+/// What becomes of a connection.
+type Treat = fn(TcpStream);
+
 /// A listener that treats each connection so, on a thread of its own.
-fn listener(treat: fn(TcpStream)) -> SocketAddr {
+fn listener(treat: Treat) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     std::thread::spawn(move || {
@@ -144,7 +147,7 @@ fn listener(treat: fn(TcpStream)) -> SocketAddr {
 #[test]
 fn a_target_that_resets_or_talks_garbage_or_is_silent_makes_a_run_inconclusive() {
     let (_turn, dir) = (alone(), tempfile::tempdir().unwrap());
-    let cases: [(fn(TcpStream), &str); 3] = [
+    let cases: [(Treat, &str); 3] = [
         // What is left unread when it closes resets the connection.
         (|stream| drop(stream.peek(&mut [0])), "connect (no connection, or it broke"),
         (

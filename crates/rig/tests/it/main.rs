@@ -4,6 +4,7 @@
 //! The tests take turns, since two runs at once would disturb each other.
 
 #![expect(clippy::unwrap_used, reason = "the helpers are part of the tests")]
+#![expect(clippy::print_stdout, reason = "what a test prints is shown where it fails")]
 
 mod headline;
 mod levers;

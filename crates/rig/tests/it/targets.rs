@@ -30,6 +30,7 @@ fn reset(stream: TcpStream) {
     let mut byte = [0];
     // A peer that is gone needs no reset.
     let _ = stream.peek(&mut byte);
+    drop(stream);
 }
 
 fn garbage(mut stream: TcpStream) {
