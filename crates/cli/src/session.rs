@@ -9,7 +9,7 @@ use std::thread;
 use goodput_clock::Scale;
 use goodput_policy::lever::Lever;
 use goodput_runlog::{Cancel, Observer, RunLog};
-use goodput_scenario::Scenario;
+use goodput_scenario::{ExpectedVerdict, Scenario};
 use goodput_verdict::{Judgement, judge};
 
 use crate::display::board::{Board, Run, Stage};
@@ -74,6 +74,7 @@ pub(crate) fn run_all(plan: &Plan<'_>, engine: &impl Engine) -> Outcomes {
     let work = Work {
         plan,
         board: &board,
+        order: start_order(plan.tasks, plan.jobs),
         next: AtomicUsize::new(0),
         receivers: Mutex::new(receivers.into_iter().map(Some).collect()),
         outcomes: Mutex::new(plan.tasks.iter().map(|_| None).collect()),
@@ -103,6 +104,25 @@ pub(crate) fn jobs_that_fit(tasks: &[Task<'_>], speed: Scale) -> usize {
     ((cores as f64 * ATTEMPTS_PER_CORE * 0.8 / most) as usize).clamp(1, tasks.len().max(1))
 }
 
+/// The places of the tasks in the order in which they begin. Runs that are expected to end in retries
+/// without end cost several times what the others do, so each batch of `jobs` gets as few as can be.
+fn start_order(tasks: &[Task<'_>], jobs: usize) -> Vec<usize> {
+    let costly =
+        |index: &usize| tasks[*index].scenario.expect.verdict == ExpectedVerdict::Metastable;
+    let batches = tasks.len().div_ceil(jobs.max(1)).max(1);
+    let (costly, cheap): (Vec<_>, Vec<_>) = (0..tasks.len()).partition(costly);
+    let mut order: Vec<Vec<usize>> = vec![Vec::new(); batches];
+    for (place, index) in costly.into_iter().enumerate() {
+        order[place % batches].push(index);
+    }
+    let mut cheap = cheap.into_iter();
+    for batch in &mut order {
+        let room = jobs.max(1).saturating_sub(batch.len());
+        batch.extend(cheap.by_ref().take(room));
+    }
+    order.concat()
+}
+
 fn attempts_per_wall_second(scenario: &Scenario, speed: Scale) -> f64 {
     speed.rate_to_wall(scenario.load.peak_rate().per_second()) * scenario.max_attempts() as f64
 }
@@ -117,6 +137,8 @@ fn run_of(task: &Task<'_>, speed: Scale) -> Run {
 struct Work<'a> {
     plan: &'a Plan<'a>,
     board: &'a Board,
+    /// The places of the tasks in the order in which they begin.
+    order: Vec<usize>,
     next: AtomicUsize,
     receivers: Mutex<Vec<Option<Receiver<Lever>>>>,
     outcomes: Mutex<Outcomes>,
@@ -126,8 +148,9 @@ impl Work<'_> {
     /// Takes one task after the other until there are none or the runs are cancelled.
     fn carry_out(&self, engine: &impl Engine) {
         while !self.plan.cancel.is_cancelled() {
-            let index = self.next.fetch_add(1, Ordering::Relaxed);
-            let Some(task) = self.plan.tasks.get(index) else { return };
+            let next = self.next.fetch_add(1, Ordering::Relaxed);
+            let Some(&index) = self.order.get(next) else { return };
+            let task = &self.plan.tasks[index];
             let Some(levers) = locked(&self.receivers)[index].take() else { return };
             self.board.set_stage(index, Stage::Running);
             let outcome = engine(index, &mut self.board.observer(index), levers).map(|log| {
