@@ -1,5 +1,7 @@
 //! Names, layers, tiers, arms, and whole files.
 
+use goodput_scenario::{Plan, ScenarioError};
+
 use super::case::*;
 
 #[test]

@@ -1,5 +1,7 @@
 //! Values out of range, of the wrong unit, or after the end.
 
+use goodput_scenario::Plan;
+
 use super::case::*;
 
 #[test]
