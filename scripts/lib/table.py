@@ -10,23 +10,23 @@ import pathlib
 import sys
 
 
-def results(folders):
+def runs(folders):
     for folder in map(pathlib.Path, folders):
-        if not folder.is_dir():
-            continue
         for result in sorted(folder.rglob("result.json")):
-            yield folder.name, json.loads(result.read_text())
+            for run in json.loads(result.read_text())["runs"]:
+                yield folder.name, run
 
 
 def main():
     mode, folders = sys.argv[1], sys.argv[2:]
     if mode == "verdicts":
-        for name, result in results(folders):
-            print(f"{name:32} {result['verdict']}")
+        for name, run in runs(folders):
+            recovery = run["time_to_recover"]
+            recovery = "never" if recovery is None else f"{recovery:.0f} s"
+            print(f"{name:32} {run['verdict']:14} time to recover {recovery}")
     elif mode == "count":
-        verdicts = collections.Counter(result["verdict"] for _, result in results(folders))
-        for verdict, count in verdicts.most_common():
-            print(f"  {verdict:16} {count}")
+        for verdict, count in collections.Counter(run["verdict"] for _, run in runs(folders)).most_common():
+            print(f"  {verdict:14} {count}")
     else:
         sys.exit(__doc__)
 
