@@ -66,6 +66,17 @@ fn run(dir: &Path, command: &str, text: &str, flags: &[&str]) -> Ended {
     goodput_in(dir, &[&[command, "scenario.toml", "-q"], flags].concat())
 }
 
+/// The same at speed 5, or at less where the run says of itself that the machine is too busy for it.
+fn run_unhurried(dir: &Path, command: &str, text: &str) -> Ended {
+    for speed in ["5", "2"] {
+        let ended = run(dir, command, text, &["--speed", speed]);
+        if !ended.stdout.contains("the load generator was late") {
+            return ended;
+        }
+    }
+    run(dir, command, text, &["--speed", "1"])
+}
+
 #[track_caller]
 fn is_inconclusive(ended: &Ended, why: &str) {
     ended.assert_code(3);
@@ -85,7 +96,7 @@ fn a_fault_that_changes_nothing_is_inconclusive() {
     // Long service, so that the noise of a busy machine is no change either.
     let text = SHORT_CUT.replace("to = 0.4", "to = 1.0").replace("rate = 80", "rate = 16");
     let text = text.replace("capacity = 100", "capacity = 20");
-    is_inconclusive(&run(dir.path(), "run", &text, &["--speed", "5"]), "changed nothing");
+    is_inconclusive(&run_unhurried(dir.path(), "run", &text), "changed nothing");
 }
 
 #[test]
@@ -93,7 +104,7 @@ fn a_control_that_recovers_makes_a_comparison_void() {
     let (_turn, dir) = (alone(), tempfile::tempdir().unwrap());
     let arm = "[[arm]]\nname = \"naive\"\ncontrol = true\nexpect.verdict = \"metastable\"\n";
     let text = format!("{SHORT_CUT}{arm}");
-    let ended = run(dir.path(), "compare", &text, &["--speed", "5"]);
+    let ended = run_unhurried(dir.path(), "compare", &text);
     ended.assert_code(3);
     assert!(ended.stdout.contains("recovered") && ended.stdout.contains("control"), "{ended:#?}");
 }

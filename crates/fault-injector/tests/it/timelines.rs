@@ -120,17 +120,18 @@ fn a_stop_reverts_everything_and_what_levers_left_behind() {
 }
 
 #[test]
-fn a_server_that_dies_leaves_its_fault_unreverted() {
+fn a_server_that_dies_takes_its_fault_with_it() {
     let server = Server::start();
     let timeline = Timeline { faults: vec![fault("f", "order-status", 0, 1)], levers: Vec::new() };
     let playing = timeline.start(only(&server, LoadTarget::None), options(1.0)).unwrap();
     wait_for("the fault", || server.is_hurt());
     drop(server);
     let (events, report) = playing.finish();
-    assert_eq!(report.unreverted.len(), 1, "{report:?}");
-    assert_eq!(report.unreverted[0].tier.as_deref(), Some("order-status"));
+    assert_eq!(report.unreverted, [], "{report:?}");
+    assert_eq!(report.faults_lost.len(), 1, "{report:?}");
+    assert_eq!(report.faults_lost[0].tier.as_deref(), Some("order-status"));
     let last = &events.last().unwrap().kind;
-    assert!(matches!(last, InjectorEventKind::FaultUnreverted { .. }), "{last:?}");
+    assert!(matches!(last, InjectorEventKind::FaultEnded { lost: true, .. }), "{last:?}");
 }
 
 #[test]

@@ -150,16 +150,16 @@ pub(crate) fn run_with(options: RunOptions, act: impl FnMut(u64, &Sender<Lever>,
     try_run(options, act).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Runs on loopback; at half the speed, and at a quarter, where the run says of itself that the machine
-/// is too busy for more.
+/// Runs on loopback; at a third of the speed, and at a tenth, where the run says of itself that the
+/// machine is too busy for more.
 pub(crate) fn run_trusted(scenario: &Scenario, speed: f64) -> Ran {
-    for speed in [speed, speed / 2.0] {
+    for speed in [speed, speed / 3.0] {
         let ran = run_with(options(scenario, speed, Target::Loopback), |_, _, _| {});
         let late = ran.doubt(DoubtKind::GeneratorLate).or(ran.doubt(DoubtKind::Unsent));
         let Some(late) = late else { return ran };
         println!("too busy for speed {speed}: {late}");
     }
-    run_with(options(scenario, speed / 4.0, Target::Loopback), |_, _, _| {})
+    run_with(options(scenario, speed / 10.0, Target::Loopback), |_, _, _| {})
 }
 
 /// A server as a scenario's last tier asks for, in this process.
