@@ -85,7 +85,7 @@ pub(crate) struct ArmsArgs {
 /// What is shown while runs go on, and what is left behind.
 #[derive(Args, Debug)]
 pub(crate) struct OutputArgs {
-    /// Where to leave the folder <time>-<scenario> with all that a run was
+    /// Where to leave the folder TIME-SCENARIO with all that a run was
     #[arg(long, value_name = "DIR", default_value = "runs")]
     pub(crate) out: PathBuf,
     #[command(flatten)]

@@ -1,7 +1,7 @@
 //! Plays faults and levers against control planes, and holds the leases of faults.
 //!
 //! A fault is never left to itself: it stands for as long as somebody renews its lease, the server
-//! keeps that lease, and whoever began it ends it and reads back that it has ended. [`hold`] does
+//! keeps that lease, and whoever began it ends it and reads back that it has ended. [`hold()`] does
 //! so for one fault, [`Timeline`] for all that a scenario asks for, and [`Injector`] is a process
 //! with an API of its own. A revert is never skipped, however often it is interrupted; one that
 //! cannot be confirmed is reported as such.

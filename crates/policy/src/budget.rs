@@ -6,7 +6,7 @@
 //! counts per client, so that in a fleet the sum of the floors dominates.
 //!
 //! Every budget is fixed-point arithmetic on integers, and every window is counted in buckets aligned
-//! to bucket edges ([`window`]). `now` must not decrease; an equal `now` is legal, and a stale one
+//! to bucket edges (`window`). `now` must not decrease; an equal `now` is legal, and a stale one
 //! counts as the last.
 //!
 //! Whoever drives a budget calls, for one request at one layer: [`Budget::on_request`] once, then for

@@ -1,7 +1,7 @@
 //! Runs a scenario on real sockets: order-status server, fault injector and load generator, on
 //! loopback or against servers that run elsewhere.
 //!
-//! [`run`] is the rig's one entry. It blocks until the run has ended, hands each finished window to
+//! [`run()`] is the rig's one entry. It blocks until the run has ended, hands each finished window to
 //! the observer, takes levers while it runs, and on cancellation reverts its faults and returns the
 //! log so far.
 

@@ -1,6 +1,6 @@
 //! Says what a run log shows: whether goodput came back after the fault.
 //!
-//! [`judge`] is a pure function of a run log and the scenario that it came from, so that a saved run
+//! [`judge()`] is a pure function of a run log and the scenario that it came from, so that a saved run
 //! can be judged again. [`Exit`] turns judgements into the exit code of a command.
 
 mod backlog;

@@ -2,7 +2,7 @@
 
 use goodput_clock::Timestamp;
 
-/// Names a job of a limiter for [`Limiter::disconnect`]; never used twice.
+/// Names a job of a limiter for [`Limiter::disconnect`](super::Limiter::disconnect); never used twice.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct JobId {
     pub(super) key: usize,
