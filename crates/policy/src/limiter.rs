@@ -241,6 +241,9 @@ impl<T> Limiter<T> {
 
     /// The slots in force, after faults.
     pub fn slots(&self) -> u32 {
+        if self.effect.slots >= 1.0 {
+            return self.config.slots;
+        }
         ((f64::from(self.config.slots) * self.effect.slots).round() as u32).max(1)
     }
 

@@ -54,7 +54,7 @@ fn measure(name: &str, scenario: &Scenario) {
     while began.elapsed() < Duration::from_secs(1) {
         let start = on_core(began);
         let (log, count) = run_counted(&options, &mut (), &mut |_| None, &Cancel::new());
-        (best, events) = (best.min(on_core(began) - start), count);
+        (best, events) = (best.min(on_core(began).saturating_sub(start)), count);
         let last = log.windows.iter().rev().take(LAST);
         goodput = last.map(|window| window.client.good).sum::<u64>() as f64 / LAST as f64;
     }

@@ -115,7 +115,11 @@ impl Simulation<'_> {
         let level = usize::from(timer.level);
         let Some(running) = self.callers[level].calls.current(timer.key) else { return false };
         let phase = running.phase;
-        self.hang_up(level, timer.key, phase);
+        // To a tier that lets work go on this is no news: the deadline has told it already that the
+        // work is wasted.
+        if self.cancels(level) {
+            self.hang_up(level, timer.key, phase);
+        }
         self.end_attempt(level, timer.key.slot, AttemptResult::Failure(FailureClass::Timeout));
         true
     }

@@ -13,8 +13,8 @@
 //!   way. Clients take turns.
 //! - A gateway forwards what its own limiter has served, through its own retry layers and with what is
 //!   left of the deadline. It holds no slot while it waits.
-//! - A caller that times out closes its connection. The tier learns that a delay later; its work goes
-//!   on unless it is told to cancel it.
+//! - A caller that times out closes its connection. A tier that cancels learns that a delay later; in
+//!   any other the work goes on, and counts as wasted by its deadline.
 //! - At one instant a window closes first; then come faults and levers, time-outs, the ends of backoffs,
 //!   arrivals, messages of the network, and the ends of service. So an answer that comes at the very
 //!   moment of the time-out comes too late.

@@ -78,7 +78,8 @@ impl Simulation<'_> {
         (dropped, idle)
     }
 
-    fn cancels(&self, level: usize) -> bool {
+    /// Whether a tier takes back work whose caller has gone.
+    pub(crate) fn cancels(&self, level: usize) -> bool {
         self.tiers[level].limiter.config().on_disconnect == OnDisconnect::Cancel
     }
 }
