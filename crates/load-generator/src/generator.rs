@@ -6,7 +6,7 @@ use std::sync::mpsc::{self, Receiver};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
-use goodput_client::{Alarm, Client, ClientConfig, Protocol, Target, WallClock};
+use goodput_client::{Alarm, Client, ClientConfig, Protocol, Target, WallClock, raise_file_limit};
 use goodput_control::{Listener, load_plane};
 use goodput_policy::lever::Lever;
 use goodput_policy::retry::{LayerCounters, Layers};
@@ -21,7 +21,7 @@ use crate::config::{GeneratorConfig, StartError};
 use crate::engine::{Engine, Progress};
 use crate::fold::{Fold, recorder};
 use crate::metrics::metrics;
-use crate::process::{memory_peak, raise_file_limit};
+use crate::process::memory_peak;
 use crate::template::Requests;
 
 /// A window that is complete.

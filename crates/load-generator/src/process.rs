@@ -11,19 +11,6 @@ fn kilobytes(status: &str, key: &str) -> u64 {
     number.unwrap_or(0) * 1024
 }
 
-/// Allows this process as many connections as the system lets it.
-pub(crate) fn raise_file_limit() {
-    #[cfg(unix)]
-    {
-        use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-        let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
-        if current != maximum {
-            // Where it is refused the old limit holds, and what it forbids is counted as unsent.
-            let _ = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -220,8 +220,7 @@ fn wall_timeouts(config: &ServerConfig) -> Vec<std::time::Duration> {
 
 /// What the process may have open, less what everything else needs.
 fn default_connections() -> usize {
-    let files = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
-    let files = files.and_then(|files| usize::try_from(files).ok()).unwrap_or(usize::MAX);
+    let files = goodput_client::raise_file_limit();
     files.saturating_sub(FILES_KEPT).max(16)
 }
 
