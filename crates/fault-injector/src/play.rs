@@ -6,7 +6,6 @@ use goodput_clock::Timestamp;
 use goodput_control::ControlClient;
 use goodput_control::api::Cause;
 use goodput_control::wall::lever_to_wall;
-use goodput_policy::fault::{CapacityMode, FaultKind};
 use goodput_policy::lever::{Lever, LeverTarget};
 use goodput_scenario::{PlannedFault, PlannedLever};
 use serde::Serialize;
@@ -117,7 +116,7 @@ impl Player {
             cause: self.options.cause.clone(),
         };
         let ended = hold(client, &request, &self.stop, |seen| {
-            let what = words(planned.kind);
+            let what = planned.kind.to_string();
             let (name, tier, seen) = (name.clone(), tier.clone(), Box::new(seen.clone()));
             self.tell(InjectorEventKind::FaultStarted { name, tier, what, seen });
         })
@@ -252,17 +251,4 @@ async fn reset_tier(client: &ControlClient, cause: &Cause) -> Result<(), String>
 
 fn failure(name: &str, tier: Option<&str>, problem: String) -> PlayFailure {
     PlayFailure { name: name.to_owned(), tier: tier.map(ToOwned::to_owned), problem }
-}
-
-/// What a fault does, in words.
-pub(crate) fn words(kind: FaultKind) -> String {
-    match kind {
-        FaultKind::Capacity { to, mode: CapacityMode::Slow } => {
-            format!("capacity cut to {to}, service slower")
-        }
-        FaultKind::Capacity { to, mode: CapacityMode::Slots } => {
-            format!("capacity cut to {to}, fewer slots")
-        }
-        FaultKind::Stall => "full stall".to_owned(),
-    }
 }

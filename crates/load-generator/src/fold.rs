@@ -27,7 +27,7 @@ impl Fold {
 /// A recorder that knows the names of failure classes and reasons.
 pub(crate) fn recorder() -> ClientRecorder {
     let classes = FailureClass::ALL.map(FailureClass::name);
-    ClientRecorder::new(&classes, &REASONS)
+    ClientRecorder::new(&classes, &StopReason::ALL.map(StopReason::name))
 }
 
 impl Observer for Fold {
@@ -93,7 +93,3 @@ impl Observer for Fold {
         self.recorder.connection_closed(at);
     }
 }
-
-/// The names of [`StopReason::ALL`].
-pub(crate) const REASONS: [&str; StopReason::ALL.len()] =
-    ["exhausted", "not_retryable", "deadline", "budget"];

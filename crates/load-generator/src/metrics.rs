@@ -17,8 +17,6 @@ use prometheus::{
     Registry, TextEncoder,
 };
 
-use crate::fold::REASONS;
-
 /// What the hot path counts.
 #[derive(Debug)]
 pub(crate) struct Hot {
@@ -216,7 +214,8 @@ fn layer_metrics(
             retries: tries.with_label_values(&[name, "retry"]),
             succeeded: results.with_label_values(&[name, "ok"]),
             failed: FailureClass::ALL.map(|class| results.with_label_values(&[name, class.name()])),
-            suppressed: REASONS.map(|reason| suppressed.with_label_values(&[name, reason])),
+            suppressed: StopReason::ALL
+                .map(|reason| suppressed.with_label_values(&[name, reason.name()])),
             tokens: tokens.with_label_values(&[name]),
         }
     });

@@ -4,6 +4,7 @@
 //! is gone. The table only adds effects up; the limiter feels them.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::time::Duration;
 
 use goodput_clock::{Ratio, Timestamp};
@@ -66,6 +67,21 @@ impl FaultKind {
                           { kind = \"stall\" }",
             }),
             Self::Capacity { .. } | Self::Stall => Ok(()),
+        }
+    }
+}
+
+/// What it does, in words.
+impl fmt::Display for FaultKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Capacity { to, mode: CapacityMode::Slow } => {
+                write!(f, "capacity cut to {to}, service slower")
+            }
+            Self::Capacity { to, mode: CapacityMode::Slots } => {
+                write!(f, "capacity cut to {to}, fewer slots")
+            }
+            Self::Stall => f.write_str("full stall"),
         }
     }
 }

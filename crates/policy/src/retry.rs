@@ -52,6 +52,16 @@ pub enum StopReason {
 impl StopReason {
     /// All reasons, in the order of their declaration.
     pub const ALL: [Self; 4] = [Self::Exhausted, Self::NotRetryable, Self::Deadline, Self::Budget];
+
+    /// The name in files and metrics.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Exhausted => "exhausted",
+            Self::NotRetryable => "not_retryable",
+            Self::Deadline => "deadline",
+            Self::Budget => "budget",
+        }
+    }
 }
 
 /// How a request ended, as its user saw it.

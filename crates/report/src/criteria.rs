@@ -8,6 +8,7 @@ use goodput_verdict::DoubtKind::{
     GeneratorLate, Interrupted, LeverInForce, LoadNotAsBefore, MissingWindows, OfferedOffSchedule,
     ServerRestarted, TooFewSamples, Unsent,
 };
+use goodput_verdict::limits::{HEALTHY, LATE, OFF_SCHEDULE, UNSENT};
 use goodput_verdict::{Exit, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -260,12 +261,3 @@ impl Criterion {
 fn share(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
-
-/// Good ÷ offered of a healthy baseline.
-const HEALTHY: f64 = 0.95;
-/// How far offered requests may be off the schedule.
-const OFF_SCHEDULE: f64 = 0.005;
-/// The share of requests that may find no connection.
-const UNSENT: f64 = 0.005;
-/// Send lag p99 ÷ the smallest time-out of a punctual generator.
-const LATE: f64 = 0.1;

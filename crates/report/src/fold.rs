@@ -55,14 +55,17 @@ fn add_tier(total: &mut TierWindow, next: &TierWindow) {
     total.served += next.served;
     add_counts(&mut total.refused, &next.refused);
     total.cancelled += next.cancelled;
+    total.errors += next.errors;
     total.busy_useful += next.busy_useful;
     total.busy_wasted += next.busy_wasted;
     total.queued = next.queued;
     total.in_service = next.in_service;
     total.slots = next.slots;
     total.capacity = next.capacity;
+    total.admitted = next.admitted;
     add_quantiles(&mut total.queue_delay, next.queue_delay);
     total.oldest_age = next.oldest_age;
+    total.sample_gap = total.sample_gap.max(next.sample_gap);
 }
 
 fn add_counts(total: &mut BTreeMap<String, u64>, next: &BTreeMap<String, u64>) {

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use goodput_clock::Timestamp;
-use goodput_policy::retry::StopReason;
 use goodput_runlog::{
     ClientRecorder, ClientWindow, Ending, EngineKind, Event, EventKind, Integrity, Meta, Observer,
     RunLog, TierWindow, Window,
@@ -89,7 +88,3 @@ impl Simulation<'_> {
         }
     }
 }
-
-/// The names of [`StopReason::ALL`].
-pub(crate) const REASONS: [&str; StopReason::ALL.len()] =
-    ["exhausted", "not_retryable", "deadline", "budget"];

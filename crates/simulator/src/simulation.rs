@@ -6,6 +6,7 @@ use goodput_clock::{Stream, Timestamp};
 use goodput_policy::attempt::{AttemptResult, FailureClass};
 use goodput_policy::lever::Lever;
 use goodput_policy::limiter::JobId;
+use goodput_policy::retry::StopReason;
 use goodput_runlog::{Cancel, ClientRecorder, Ending, Observer, RunLog};
 use goodput_scenario::Protocol;
 use goodput_scenario::schedule::Schedule;
@@ -15,7 +16,7 @@ use crate::call::Key;
 use crate::caller::Caller;
 use crate::network::Network;
 use crate::queue::Agenda;
-use crate::record::{Ledger, REASONS};
+use crate::record::Ledger;
 use crate::server::Tier;
 use crate::timeline::Timeline;
 
@@ -118,7 +119,7 @@ impl<'a> Simulation<'a> {
             network: *network,
             random: seed.stream("network"),
             timeline: Timeline::of(scenario),
-            recorder: ClientRecorder::new(&classes, &REASONS),
+            recorder: ClientRecorder::new(&classes, &StopReason::ALL.map(StopReason::name)),
             ledger: Ledger::default(),
             window_ends: SECOND,
             events: 0,

@@ -1,7 +1,6 @@
 //! What a scenario has planned: faults begin and end, levers are pulled.
 
 use goodput_clock::Timestamp;
-use goodput_policy::fault::{CapacityMode, FaultKind};
 use goodput_runlog::{EventKind, Observer};
 use goodput_scenario::Scenario;
 
@@ -85,7 +84,7 @@ impl Simulation<'_> {
         tier.limiter.set_effect(self.now, tier.faults.effect());
         self.settle(level);
         let (name, tier) = (fault.name.clone(), fault.tier.clone());
-        let what = words(fault.kind);
+        let what = fault.kind.to_string();
         let started = EventKind::FaultStarted { name, tier, what };
         self.ledger.event(self.now, started, observer);
     }
@@ -107,18 +106,5 @@ impl Simulation<'_> {
         self.settle(level);
         let (name, tier) = (fault.name.clone(), fault.tier.clone());
         self.ledger.event(self.now, EventKind::FaultEnded { name, tier }, observer);
-    }
-}
-
-/// What a fault does, in words.
-fn words(kind: FaultKind) -> String {
-    match kind {
-        FaultKind::Capacity { to, mode: CapacityMode::Slow } => {
-            format!("capacity cut to {to}, service slower")
-        }
-        FaultKind::Capacity { to, mode: CapacityMode::Slots } => {
-            format!("capacity cut to {to}, fewer slots")
-        }
-        FaultKind::Stall => "full stall".to_owned(),
     }
 }

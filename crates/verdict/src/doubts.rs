@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use goodput_runlog::{Ending, EventKind, Figures, RunLog, TierWindow, Window};
 use goodput_scenario::Scenario;
 
+use crate::limits::{HEALTHY, LATE, OFF_SCHEDULE, UNSENT};
 use crate::model::{Baseline, Doubt, DoubtKind, PhaseFigures, Rule, Span};
 use crate::series::Series;
 use crate::trigger;
@@ -320,16 +321,8 @@ fn tiers(windows: &[Window]) -> impl Iterator<Item = &TierWindow> {
     windows.iter().flat_map(|window| &window.tiers)
 }
 
-/// Good ÷ offered that a baseline must have, over the whole of it.
-const HEALTHY: f64 = 0.95;
-/// The same over its last `hold`, where requests that are still under way weigh more.
+/// Good ÷ offered of a baseline over its last `hold`, where requests that are still under way weigh more.
 const HEALTHY_LAST: f64 = 0.90;
-/// The share by which offered requests may be off the schedule.
-const OFF_SCHEDULE: f64 = 0.005;
-/// The share of requests that may find no connection.
-const UNSENT: f64 = 0.005;
-/// The share of the smallest time-out that send lag may reach.
-const LATE: f64 = 0.1;
 /// Fewer requests than this in a span do not tell 95 % from 100 %.
 const REQUESTS_MIN: f64 = 50.0;
 /// Seconds after a fault in which its effect may still show first.

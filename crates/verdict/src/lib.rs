@@ -8,6 +8,7 @@ mod doubts;
 mod evidence;
 mod exit;
 mod judge;
+pub mod limits;
 mod model;
 mod series;
 mod trigger;

@@ -59,7 +59,7 @@ impl LayerMetrics {
                 succeeded: ends.with_label_values(&[name, "ok"]),
                 failed: FailureClass::ALL
                     .map(|class| ends.with_label_values(&[name, class.name()])),
-                stopped: StopReason::ALL.map(|why| stops.with_label_values(&[name, reason(why)])),
+                stopped: StopReason::ALL.map(|why| stops.with_label_values(&[name, why.name()])),
                 tokens: tokens.with_label_values(&[name]),
             }
         };
@@ -86,15 +86,6 @@ impl LayerMetrics {
 /// Counts up to `total`, which never falls.
 fn raise(counter: &IntCounter, total: u64) {
     counter.inc_by(total.saturating_sub(counter.get()));
-}
-
-const fn reason(reason: StopReason) -> &'static str {
-    match reason {
-        StopReason::Exhausted => "exhausted",
-        StopReason::NotRetryable => "not_retryable",
-        StopReason::Deadline => "deadline",
-        StopReason::Budget => "budget",
-    }
 }
 
 const TRIES: &str =

@@ -1,5 +1,7 @@
 //! Which charts a run has, and how each is to be read.
 
+use goodput_verdict::limits::LATE;
+
 use super::axis::Axis;
 use super::chart::{Chart, Draw, Series, Size, Unit};
 use super::track::{Track, seen, series};
@@ -294,7 +296,7 @@ impl<'a> Draft<'a> {
     fn send_lag(&self) -> Chart<'a> {
         let p50 = self.track.client(|client| seen(client.send_lag, client.send_lag.p50));
         let p99 = self.track.client(|client| seen(client.send_lag, client.send_lag.p99));
-        let limit = self.track.timeout.map(|timeout| timeout / 10.0);
+        let limit = self.track.timeout.map(|timeout| timeout * LATE);
         let mut chart = Chart {
             axis: Axis::log(1e-4, largest(&p99).max(limit.unwrap_or(0.1))),
             series: vec![

@@ -7,6 +7,7 @@ use goodput_clock::Seed;
 use goodput_load_generator::GeneratorReport;
 use goodput_runlog::{ClientWindow, bucket_quantile};
 use goodput_scenario::Scenario;
+use goodput_verdict::limits::{LATE, OFF_SCHEDULE, UNSENT};
 use serde::Serialize;
 
 use super::LoadArgs;
@@ -232,17 +233,17 @@ fn failures(failed: &BTreeMap<String, u64>) -> String {
 fn doubts(scenario: &Scenario, args: &LoadArgs, report: &GeneratorReport) -> Vec<String> {
     let mut doubts = Vec::new();
     let (offered, scheduled) = (report.offered as f64, report.scheduled as f64);
-    if (offered - scheduled).abs() > SCHEDULE_TOLERANCE * scheduled.max(1.0) {
+    if (offered - scheduled).abs() > OFF_SCHEDULE * scheduled.max(1.0) {
         doubts
             .push(format!("{offered} requests were sent where the schedule asks for {scheduled}"));
     }
-    if report.unsent as f64 > SCHEDULE_TOLERANCE * offered.max(1.0) {
+    if report.unsent as f64 > UNSENT * offered.max(1.0) {
         doubts.push(format!(
             "{} requests found no connection; give more with --max-connections or --connect-rate",
             report.unsent
         ));
     }
-    let limit = args.speed.to_wall(scenario.smallest_timeout()).as_secs_f64() * LAG_SHARE;
+    let limit = args.speed.to_wall(scenario.smallest_timeout()).as_secs_f64() * LATE;
     if report.send_lag_p99_wall > limit {
         doubts.push(format!(
             "the generator was late: p99 of the send lag is {} of wall time, above {}",
@@ -254,7 +255,3 @@ fn doubts(scenario: &Scenario, args: &LoadArgs, report: &GeneratorReport) -> Vec
 }
 
 const LATENCY_HEAD: &str = "latency            p50       p90       p99     p99.9       max";
-/// By how much requests may be off the schedule before the figures are the generator's own.
-const SCHEDULE_TOLERANCE: f64 = 0.005;
-/// How large the send lag may be against the smallest time-out.
-const LAG_SHARE: f64 = 0.1;
