@@ -43,7 +43,8 @@ enum Due {
 /// How far the load has come.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Progress {
-    /// Arrivals that the schedule asked for, without those that fell into a halt.
+    /// Arrivals that the schedule asked for until the end or a stop, issued or not, without those
+    /// that fell into a halt.
     pub(crate) scheduled: u64,
     pub(crate) offered: u64,
     /// Where the rate does not come from the schedule any more.
@@ -79,6 +80,7 @@ impl Engine {
             let wake = self.clock.instant_of(wake).max(Instant::now() + SHORTEST_SLEEP);
             sleep(&mut self.alarm, &board, wake).await;
         }
+        self.progress.scheduled += self.overdue();
         self.run_dry(&board).await
     }
 
@@ -119,6 +121,14 @@ impl Engine {
                 Command::Stop => self.progress.stopped = true,
             }
         }
+    }
+
+    /// How many arrivals were due by now and have not been issued.
+    fn overdue(&self) -> u64 {
+        if self.progress.halted {
+            return 0;
+        }
+        self.schedule.count_until(self.clock.now()) - self.schedule.taken()
     }
 
     fn set_rate(&mut self, now: Timestamp, rate: Rate) {
@@ -170,7 +180,7 @@ impl Engine {
         let next = (now.as_nanos() / length + 1).saturating_mul(length);
         self.progress.next_tick = Timestamp::from_nanos(next);
         let status = self.board.client.status();
-        let rate = self.progress.rate.unwrap_or_else(|| scheduled_rate(&self.load, now));
+        let rate = self.progress.rate.unwrap_or_else(|| self.load.rate_at(now));
         let (halted, offered) = (self.progress.halted, self.progress.offered);
         let board = &self.board;
         let (in_flight, connections) = (status.requests_in_flight, status.connections);
@@ -217,29 +227,6 @@ async fn sleep(alarm: &mut Alarm, board: &Board, at: Instant) {
         if woken { Poll::Ready(()) } else { Pin::new(&mut *alarm).poll_until(cx, at) }
     })
     .await;
-}
-
-/// The rate that the load asks for at `now`.
-fn scheduled_rate(load: &Load, now: Timestamp) -> f64 {
-    let mut rate = load.rate.per_second();
-    for change in &load.changes {
-        if change.at > now {
-            break;
-        }
-        let target = change.rate.per_second();
-        let since = now.since(change.at).as_secs_f64();
-        let over = change.over.as_secs_f64();
-        let towards = |from: f64, to: f64, since: f64| {
-            if over > 0.0 { from + (to - from) * (since / over).min(1.0) } else { to }
-        };
-        rate = match change.length {
-            Some(length) if since > length.as_secs_f64() => {
-                towards(target, rate, since - length.as_secs_f64())
-            }
-            _ => towards(rate, target, since),
-        };
-    }
-    rate
 }
 
 /// The shortest sleep in wall time: what arrives meanwhile is sent together.

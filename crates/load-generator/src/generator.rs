@@ -7,10 +7,11 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
 use goodput_client::{Alarm, Client, ClientConfig, Protocol, Target, WallClock, raise_file_limit};
+use goodput_clock::Timestamp;
 use goodput_control::{Listener, load_plane};
 use goodput_policy::lever::Lever;
 use goodput_policy::retry::{LayerCounters, Layers};
-use goodput_runlog::{ClientWindow, Totals};
+use goodput_runlog::{ClientRecorder, ClientWindow, Totals};
 use goodput_scenario::schedule::Schedule;
 use goodput_scenario::{Protocol as ScenarioProtocol, Scenario};
 use tokio::runtime::Runtime;
@@ -67,7 +68,7 @@ pub struct GeneratorReport {
 pub struct Generator {
     board: Arc<Board>,
     windows: Receiver<FinishedWindow>,
-    thread: Option<JoinHandle<(Progress, bool)>>,
+    thread: Option<JoinHandle<Account>>,
     control: Option<Listener>,
     clock: WallClock,
 }
@@ -172,20 +173,15 @@ impl Generator {
     ///
     /// Where the load's thread has panicked.
     pub fn finish(mut self) -> GeneratorReport {
-        let ended = self.thread.take().map(JoinHandle::join);
-        let (progress, drained) = match ended {
-            Some(Ok(ended)) => ended,
+        let account = match self.thread.take().map(JoinHandle::join) {
+            Some(Ok(account)) => account,
             Some(Err(panic)) => std::panic::resume_unwind(panic),
-            None => (Progress::default(), true),
+            None => Account::take(&self.board, self.clock.now(), Progress::default(), true),
         };
-        let now = self.clock.now();
-        let connects = self.board.client.status().connects;
-        let (layers, recorder) = self.board.client.with_layers(|layers, fold| {
-            (by_name(layers), std::mem::replace(&mut fold.recorder, recorder()))
-        });
+        let Account { progress, drained, ended, recorder, layers, connects } = account;
         let lag = recorder.send_lag_quantile(0.99);
         let (good, unsent) = (recorder.good_total(), recorder.unsent_total());
-        let (rest, totals) = recorder.finish(now);
+        let (rest, totals) = recorder.finish(ended);
         let rest = rest.into_iter().map(|(second, window)| FinishedWindow { second, window });
         GeneratorReport {
             windows: self.windows.try_iter().chain(rest).collect(),
@@ -213,9 +209,31 @@ impl Drop for Generator {
     }
 }
 
-fn carry_out(runtime: &Runtime, mut engine: Engine) -> (Progress, bool) {
+fn carry_out(runtime: &Runtime, mut engine: Engine) -> Account {
     let drained = runtime.block_on(engine.run());
-    (engine.progress, drained)
+    Account::take(&engine.board, engine.clock.now(), engine.progress, drained)
+}
+
+/// What a load came to, taken before its runtime goes: the connections that end with that would count
+/// as broken, and their requests as failed.
+#[derive(Debug)]
+struct Account {
+    progress: Progress,
+    drained: bool,
+    ended: Timestamp,
+    recorder: ClientRecorder,
+    layers: BTreeMap<String, LayerCounters>,
+    connects: u64,
+}
+
+impl Account {
+    fn take(board: &Board, ended: Timestamp, progress: Progress, drained: bool) -> Self {
+        let connects = board.client.status().connects;
+        let (layers, recorder) = board.client.with_layers(|layers, fold| {
+            (by_name(layers), std::mem::replace(&mut fold.recorder, recorder()))
+        });
+        Self { progress, drained, ended, recorder, layers, connects }
+    }
 }
 
 fn board(config: &GeneratorConfig, target: Target, clock: WallClock) -> Result<Board, StartError> {
