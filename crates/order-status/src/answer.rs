@@ -62,8 +62,20 @@ const fn refusal_text(reason: Refusal) -> &'static str {
 
 /// `Retry-After` has whole seconds only; at least one, so that nobody comes back at once.
 fn whole_seconds(duration: Duration) -> u64 {
-    (duration.as_secs() + u64::from(duration.subsec_nanos() > 0)).clamp(1, 60)
+    duration.as_secs().saturating_add(u64::from(duration.subsec_nanos() > 0)).clamp(1, 60)
 }
 
 /// What an order takes, and some more.
 const TYPICAL_BYTES: usize = 512;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_queue_that_does_not_drain_asks_for_the_longest_wait() {
+        assert_eq!(whole_seconds(Duration::MAX), 60);
+        assert_eq!(whole_seconds(Duration::from_millis(1_001)), 2);
+        assert_eq!(whole_seconds(Duration::ZERO), 1);
+    }
+}

@@ -37,8 +37,8 @@ pub struct ServerConfig {
     pub workers: NonZeroUsize,
     /// Bounds of the data plane.
     pub bounds: Bounds,
-    /// Time-outs of the callers, where they are known: each gets a boundary of its own in the
-    /// histograms.
+    /// Time-outs of the callers in scenario time, where they are known: each gets a boundary of its
+    /// own in the histograms.
     pub timeouts: Vec<Duration>,
 }
 

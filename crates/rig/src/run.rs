@@ -98,6 +98,8 @@ impl Run<'_> {
         let period = scale.to_wall(SECOND).clamp(SAMPLE_SHORTEST, SAMPLE_LONGEST);
         let mut ticks = tokio::time::interval_at((self.epoch + period).into(), period);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
+        let mut looks = tokio::time::interval(LOOK);
+        looks.set_missed_tick_behavior(MissedTickBehavior::Skip);
         let (sender, mut readings) = mpsc::unbounded_channel();
         let mut asked = vec![false; self.stage.tiers.len()];
         loop {
@@ -113,8 +115,8 @@ impl Run<'_> {
                             let _ = sender.send((tier, watch::read(&control).await));
                         });
                     }
-                    self.take_up(levers, load_levers).await;
                 }
+                _ = looks.tick() => self.take_up(levers, load_levers).await,
                 Some((tier, reading)) = readings.recv() => {
                     asked[tier] = false;
                     self.ledger.on_reading(tier, reading);
@@ -255,3 +257,5 @@ const LEAD: Duration = Duration::from_millis(100);
 /// How often servers are sampled, in wall time: once a window within these bounds.
 const SAMPLE_SHORTEST: Duration = Duration::from_millis(30);
 const SAMPLE_LONGEST: Duration = Duration::from_secs(1);
+/// How often, in wall time, the run looks for levers, a cancellation and its end.
+const LOOK: Duration = Duration::from_millis(20);

@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use goodput_client::Target as Address;
-use goodput_control::api::{Cause, ServerState};
-use goodput_control::wall::patch_to_wall;
+use goodput_clock::Seed;
+use goodput_control::api::{Cause, ServerState, limiter_view};
+use goodput_control::wall::{limiter_to_wall, patch_to_wall};
 use goodput_control::{ClientError, ControlClient, Token};
 use goodput_order_status::{GatewayConfig, Role, Server, ServerConfig};
 use goodput_policy::limiter::LimiterPatch;
@@ -50,8 +51,9 @@ impl Stage {
                 audit: options.audit.clone(),
                 limiter: tier.limiter.clone(),
                 scale: options.scale,
-                seed: options.seed,
-                timeouts: callers_timeouts(scenario, index, options),
+                // Of its own, so that no two tiers draw the same service times.
+                seed: Seed(options.seed.stream(&tier.name).below(u64::MAX)),
+                timeouts: callers_timeouts(scenario, index),
                 ..ServerConfig::default()
             };
             let server = Server::start(config).map_err(|error| failed(error.to_string()))?;
@@ -141,14 +143,13 @@ fn gateway(scenario: &Scenario, tier: &Tier, next: &Server) -> Result<GatewayCon
     })
 }
 
-/// The time-outs of whoever calls the tier at `index`, in wall time.
-fn callers_timeouts(scenario: &Scenario, index: usize, options: &RunOptions) -> Vec<Duration> {
+/// The time-outs of whoever calls the tier at `index`.
+fn callers_timeouts(scenario: &Scenario, index: usize) -> Vec<Duration> {
     let layers = match index.checked_sub(1) {
         None => &scenario.client.layers,
         Some(caller) => &scenario.tiers[caller].layers,
     };
-    let timeouts = layers.iter().filter_map(|layer| layer.timeout);
-    timeouts.map(|timeout| options.scale.to_wall(timeout)).collect()
+    layers.iter().filter_map(|layer| layer.timeout).collect()
 }
 
 /// Puts the scenario's limiter in force at a server that runs already.
@@ -185,12 +186,15 @@ fn check_adoptable(options: &RunOptions, tier: &Tier, state: &ServerState) -> Re
             fault.name, fault.name
         )));
     }
-    let wanted = serde_json::to_value(&tier.limiter).unwrap_or_default();
-    for key in ["service", "charge"] {
+    let wanted = limiter_view(&limiter_to_wall(&tier.limiter, options.scale));
+    let margin = tier.limiter.drop_expired.then_some("expiry_margin");
+    for key in ["service", "charge"].into_iter().chain(margin) {
         if state.limiter[key] != wanted[key] {
             return Err(RigError::Target(format!(
-                "tier `{name}` runs with {key} {}, and the scenario says {}; start it with `--{key}`",
-                state.limiter[key], wanted[key]
+                "tier `{name}` runs with {key} {}, and the scenario says {}; start it with `--{}`",
+                state.limiter[key],
+                wanted[key],
+                key.replace('_', "-")
             )));
         }
     }
