@@ -278,9 +278,14 @@ impl Scenario {
 
     /// When the first trigger (a fault, or a spike of the load) starts and the last one ends.
     pub fn trigger_span(&self) -> Option<(Timestamp, Timestamp)> {
-        let spikes = self.load.changes.iter().filter_map(RateChange::spike);
-        let faults = self.faults.iter().map(|fault| (fault.at, fault.ends()));
-        faults.chain(spikes).reduce(|(start, end), (from, to)| (start.min(from), end.max(to)))
+        trigger_span(&self.load, &self.faults, &self.levers)
+    }
+
+    /// When each spike of the load starts and is over: those that are written as such, and the times
+    /// at which steps or `rate` levers put the load above that of the start and back. A load that
+    /// stays up is no trigger but another load.
+    pub fn load_spikes(&self) -> Vec<(Timestamp, Timestamp)> {
+        load_spikes(&self.load, &self.levers)
     }
 
     /// When the first fault starts and the last one ends.
@@ -289,4 +294,34 @@ impl Scenario {
         let end = self.faults.iter().map(PlannedFault::ends).max()?;
         Some((start, end))
     }
+}
+
+/// See [`Scenario::trigger_span`].
+pub(crate) fn trigger_span(
+    load: &Load,
+    faults: &[PlannedFault],
+    levers: &[PlannedLever],
+) -> Option<(Timestamp, Timestamp)> {
+    let faults = faults.iter().map(|fault| (fault.at, fault.ends()));
+    let triggers = faults.chain(load_spikes(load, levers));
+    triggers.reduce(|(start, end), (from, to)| (start.min(from), end.max(to)))
+}
+
+fn load_spikes(load: &Load, levers: &[PlannedLever]) -> Vec<(Timestamp, Timestamp)> {
+    let calm = load.rate.per_second() * 1.01;
+    let steps = load.changes.iter().filter(|change| change.length.is_none());
+    let steps = steps.map(|change| (change.at, change.rate, change.ends()));
+    let levers = levers.iter().filter_map(|lever| Some((lever.at, lever.rate()?, lever.at)));
+    let mut moves: Vec<_> = steps.chain(levers).collect();
+    moves.sort_by_key(|(at, ..)| *at);
+    let mut spikes: Vec<_> = load.changes.iter().filter_map(RateChange::spike).collect();
+    let mut began = None;
+    for (at, rate, done) in moves {
+        if rate.per_second() > calm {
+            began.get_or_insert(at);
+        } else if let Some(from) = began.take() {
+            spikes.push((from, done));
+        }
+    }
+    spikes
 }

@@ -36,7 +36,8 @@ pub(crate) fn resolve(reader: &mut Reader<'_, '_>) -> Option<Scenario> {
     let faults = timeline::resolve(reader, duration, tiers.as_deref());
     let layers = client.as_ref().map(|client| client.layers.as_slice());
     let levers = levers::resolve(reader, duration, tiers.as_deref(), layers);
-    let expect = expect::resolve(reader, duration, load.as_ref(), faults.as_deref());
+    let expect =
+        expect::resolve(reader, duration, load.as_ref(), faults.as_deref(), levers.as_deref());
     let mut scenario = Scenario {
         name: name?,
         description: head.description.unwrap_or_default(),

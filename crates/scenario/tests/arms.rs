@@ -157,6 +157,18 @@ fn a_spike_is_a_trigger_as_a_fault_is() {
 }
 
 #[test]
+fn steps_up_and_back_are_a_trigger_and_a_load_that_stays_up_is_none() {
+    let calm = SMALL.split("[[fault]]").next().unwrap().to_owned();
+    let up = calm + "[[load.change]]\nat = \"40s\"\nrate = 160\n";
+    let back = format!("{up}[[load.change]]\nat = \"50s\"\nrate = 80\n");
+    let span = (Timestamp::from_secs(40), Timestamp::from_secs(50));
+    assert_eq!(plan(&back).scenario.trigger_span(), Some(span));
+    assert_eq!(plan(&back).scenario.expect.verdict, ExpectedVerdict::Recovered);
+    assert_eq!(plan(&up).scenario.trigger_span(), None);
+    assert_eq!(plan(&up).scenario.expect.verdict, ExpectedVerdict::Steady);
+}
+
+#[test]
 fn a_plan_serialises_with_durations_as_they_are_written() {
     let json = toml::Value::try_from(plan(SMALL).scenario.expect).unwrap();
     assert_eq!(json["hold"].as_str(), Some("10s"));

@@ -1,6 +1,6 @@
 use goodput_clock::Timestamp;
 use goodput_runlog::{EventKind, RunLog};
-use goodput_scenario::{RateChange, Scenario};
+use goodput_scenario::Scenario;
 
 use crate::model::Span;
 
@@ -48,29 +48,12 @@ fn unplanned(log: &RunLog, scenario: &Scenario, seconds: u64) -> impl Iterator<I
     })
 }
 
-/// Load spikes: those that the scenario names as such, and the times at which its steps put the load
-/// above that of the start and back. A load that stays up is no trigger but another load.
 fn spikes(scenario: &Scenario) -> impl Iterator<Item = Span> {
-    let calm = scenario.load.rate.per_second() * 1.01;
-    let steps = scenario.load.changes.iter().filter(|change| change.spike().is_none());
-    let changes = steps.map(|change| (change.at, change.rate, change.at + change.over));
-    let levers = scenario.levers.iter();
-    let levers = levers.filter_map(|lever| lever.rate().map(|rate| (lever.at, rate, lever.at)));
-    let mut moves: Vec<_> = changes.chain(levers).collect();
-    moves.sort_by_key(|(at, ..)| *at);
-    let named = scenario.load.changes.iter().filter_map(RateChange::spike);
-    let span =
-        |from: Timestamp, to: Timestamp| Span { from: from.as_secs_f64(), to: to.as_secs_f64() };
-    let mut spikes: Vec<Span> = named.map(|(from, to)| span(from, to)).collect();
-    let mut began = None;
-    for (at, rate, done) in moves {
-        if rate.per_second() > calm {
-            began.get_or_insert(at);
-        } else if let Some(from) = began.take() {
-            spikes.push(span(from, done));
-        }
-    }
-    spikes.into_iter()
+    let span = |(from, to): (Timestamp, Timestamp)| Span {
+        from: from.as_secs_f64(),
+        to: to.as_secs_f64(),
+    };
+    scenario.load_spikes().into_iter().map(span)
 }
 
 /// By how much later than planned a fault's end must be seen to count, in seconds.

@@ -3,7 +3,7 @@ use std::time::Duration;
 use goodput_clock::{Ratio, Timestamp};
 
 use super::say;
-use crate::model::{Expectations, ExpectedVerdict, Load, PlannedFault, RateChange};
+use crate::model::{Expectations, ExpectedVerdict, Load, PlannedFault, PlannedLever, trigger_span};
 use crate::parse::{Path, Reader, written};
 
 /// Resolves `[expect]`.
@@ -12,6 +12,7 @@ pub(super) fn resolve(
     run: Option<Duration>,
     load: Option<&Load>,
     faults: Option<&[PlannedFault]>,
+    levers: Option<&[PlannedLever]>,
 ) -> Option<Expectations> {
     let path = Path::root().key("expect");
     let expect: written::Expect = reader.section(&path, &[]);
@@ -27,7 +28,7 @@ pub(super) fn resolve(
     if hold < SHORTEST_HOLD {
         reader.problem(&path.key("hold"), "must be at least 1s: windows are one second long");
     }
-    let (run, span) = (run?, span(load?, faults?));
+    let (run, span) = (run?, trigger_span(load?, faults?, levers?));
     let verdict = expect.verdict.unwrap_or_else(|| default_verdict(span));
     check_verdict(reader, &path.key("verdict"), verdict, span);
     check_hold(reader, &path.key("hold"), hold, run, span);
@@ -42,14 +43,8 @@ pub(super) fn resolve(
     Some(Expectations { verdict, goodput_ratio, hold, within })
 }
 
-type Span = Option<(Timestamp, Timestamp)>;
-
 /// When the first fault or spike begins and the last one ends.
-fn span(load: &Load, faults: &[PlannedFault]) -> Span {
-    let spikes = load.changes.iter().filter_map(RateChange::spike);
-    let faults = faults.iter().map(|fault| (fault.at, fault.ends()));
-    faults.chain(spikes).reduce(|(start, end), (from, to)| (start.min(from), end.max(to)))
-}
+type Span = Option<(Timestamp, Timestamp)>;
 
 const fn default_verdict(span: Span) -> ExpectedVerdict {
     if span.is_some() { ExpectedVerdict::Recovered } else { ExpectedVerdict::Steady }
