@@ -20,13 +20,23 @@ mod values;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{Command, CommandFactory, FromArgMatches};
 
 fn main() -> ExitCode {
-    let arguments = args::Arguments::parse();
+    let matches = with_negative_numbers(args::Arguments::command()).get_matches();
+    let arguments =
+        args::Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     let exit = commands::run(arguments.command).unwrap_or_else(|failure| {
         output::error(&failure);
         failure.exit
     });
     ExitCode::from(exit.code())
+}
+
+/// Lets every command take a number with a sign as a value, so that the value's own rule refuses it.
+fn with_negative_numbers(command: Command) -> Command {
+    let names: Vec<_> = command.get_subcommands().map(|sub| sub.get_name().to_owned()).collect();
+    names.into_iter().fold(command.allow_negative_numbers(true), |command, name| {
+        command.mut_subcommand(name, with_negative_numbers)
+    })
 }

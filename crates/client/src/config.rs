@@ -115,7 +115,8 @@ impl Target {
         let host = authority.host().trim_matches(['[', ']']);
         let unresolved =
             |source| TargetError::Unresolved { url: url.to_owned(), host: host.to_owned(), source };
-        let port = authority.port_u16().unwrap_or(80);
+        let port =
+            port(&authority).ok_or_else(|| malformed("has a port that is not from 1 to 65535"))?;
         let address = (host, port).to_socket_addrs().map_err(unresolved)?.next();
         let address = address.ok_or_else(|| {
             unresolved(std::io::Error::new(std::io::ErrorKind::NotFound, "no address found"))
@@ -188,5 +189,17 @@ mod tests {
             assert!(error.contains("http://127.0.0.1:8080"), "{error}");
         }
         assert!(Target::resolve("http://no-such-host.invalid:1").is_err());
+    }
+}
+
+/// The port of an authority, 80 where it names none; none where what it names is no port.
+fn port(authority: &Authority) -> Option<u16> {
+    let after_host = match authority.as_str().rsplit_once(']') {
+        Some((_, rest)) => rest,
+        None => authority.as_str(),
+    };
+    match after_host.rsplit_once(':') {
+        None => Some(80),
+        Some((_, written)) => written.parse().ok().filter(|port| *port > 0),
     }
 }

@@ -141,7 +141,11 @@ impl Engine {
         let mut now = self.clock.now();
         let mut issued = 0;
         loop {
-            let Some(at) = self.schedule.peek() else { return Due::Never };
+            let Some(at) = self.schedule.peek() else {
+                // A lever may raise the rate again until the load's end.
+                let ends = self.schedule.ends();
+                return if now < ends { Due::At(ends) } else { Due::Never };
+            };
             if at > now {
                 return Due::At(at);
             }

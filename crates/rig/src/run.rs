@@ -30,6 +30,7 @@ pub(crate) async fn carry_out(
     let outcome = on_stage(&options, &stage, observer, &levers, &cancel).await;
     let unconfirmed = stage.strike().await;
     let mut log = outcome?;
+    let unconfirmed = unconfirmed.into_iter().map(|tier| format!("anything at {tier}"));
     log.integrity.faults_unreverted.extend(unconfirmed);
     Ok(log)
 }
@@ -67,7 +68,7 @@ async fn on_stage(
         cause: Cause::new("goodput run", format!("scenario {}", options.scenario.name)),
     };
     let playing = Timeline::of(&options.scenario).start(targets, play).map_err(|error| {
-        RigError::Target(format!("{error}; give it with `--control NAME=http://host:port`"))
+        RigError::Target(format!("{error}; give it with `--control http://127.0.0.1:9901`, once for each tier, outermost first"))
     })?;
     let ledger = Ledger::new(&options.scenario, options.scale, watches, observer);
     let mut run = Run { options, stage, epoch, generator, playing, ledger };

@@ -90,6 +90,11 @@ impl Schedule {
         ahead.taken
     }
 
+    /// When arrivals end.
+    pub const fn ends(&self) -> Timestamp {
+        self.ends
+    }
+
     /// How many arrivals have been taken.
     pub const fn taken(&self) -> u64 {
         self.taken

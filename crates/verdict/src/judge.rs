@@ -77,12 +77,20 @@ pub fn judge(log: &RunLog, scenario: &Scenario) -> Judgement {
 /// Seconds at the start that belong to no baseline: connections are opened, caches filled.
 const WARM_UP: u64 = 5;
 
+/// The warm-up of a run without a trigger: shorter where the baseline's and the last `hold` need it.
+fn warm_up(seconds: u64, hold: u64) -> u64 {
+    WARM_UP.min(seconds.saturating_sub(2 * hold))
+}
+
 fn baseline(series: &Series<'_>, trigger: Option<Span>, hold: u64) -> Option<Baseline> {
     let to = match trigger {
         Some(trigger) => (trigger.from.floor() as u64).min(series.seconds),
-        None => (WARM_UP + hold).min(series.seconds),
+        None => (warm_up(series.seconds, hold) + hold).min(series.seconds),
     };
-    let from = WARM_UP.min(to.saturating_sub(hold));
+    let from = match trigger {
+        Some(_) => WARM_UP.min(to.saturating_sub(hold)),
+        None => to.saturating_sub(hold),
+    };
     let ratio = series.ratio(from, to)?;
     let seconds = (to - from) as f64;
     Some(Baseline {

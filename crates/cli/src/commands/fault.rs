@@ -168,6 +168,8 @@ fn clear(args: &ClearArgs) -> Result<Exit, Failure> {
 
 /// Puts a fault in force and, unless it is to be left to its lease, stays until it has ended.
 fn inject(args: &LengthArgs, standard_name: &str, kind: FaultKind) -> Result<Exit, Failure> {
+    kind.validate()
+        .map_err(|invalid| Failure::usage(format!("--{} {}", invalid.key, invalid.problem)))?;
     let client = args.server.token.client(&args.server.control)?;
     let name = args.name.as_deref().unwrap_or(standard_name);
     let cause = control::cause(&format!("goodput fault {standard_name}"), args.reason.as_deref());

@@ -77,7 +77,12 @@ fn resolve_kind(
                 reader.problem(&path.key("to"), message);
                 return None;
             }
-            Some(FaultKind::Capacity { to, mode: fault.mode.unwrap_or_default() })
+            let kind = FaultKind::Capacity { to, mode: fault.mode.unwrap_or_default() };
+            if let Err(invalid) = kind.validate() {
+                reader.problem(&path.key(invalid.key), invalid.problem);
+                return None;
+            }
+            Some(kind)
         }
         FaultName::Stall => {
             for key in ["to", "mode"] {
