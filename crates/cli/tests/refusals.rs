@@ -97,7 +97,7 @@ fn values_of_flags_are_refused_with_an_example() {
         (&["lever", "budget", "none"], "sre-ratio"),
         (&["lever", "budget", "sre-ratio,share=2"], "finagle,ratio=0.2"),
         (&["lever", "limiter"], "--queue-limit"),
-        (&["lever", "rate", "-5"], "unexpected argument"),
+        (&["lever", "rate", "-5"], "80/s"),
         (&["report", "nowhere"], "nowhere"),
     ];
     for (command, part) in cases {
