@@ -167,6 +167,18 @@ impl std::fmt::Display for Target {
     }
 }
 
+/// The port of an authority, 80 where it names none; none where what it names is no port.
+fn port(authority: &Authority) -> Option<u16> {
+    let after_host = match authority.as_str().rsplit_once(']') {
+        Some((_, rest)) => rest,
+        None => authority.as_str(),
+    };
+    match after_host.rsplit_once(':') {
+        None => Some(80),
+        Some((_, written)) => written.parse().ok().filter(|port| *port > 0),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -190,16 +202,15 @@ mod tests {
         }
         assert!(Target::resolve("http://no-such-host.invalid:1").is_err());
     }
-}
 
-/// The port of an authority, 80 where it names none; none where what it names is no port.
-fn port(authority: &Authority) -> Option<u16> {
-    let after_host = match authority.as_str().rsplit_once(']') {
-        Some((_, rest)) => rest,
-        None => authority.as_str(),
-    };
-    match after_host.rsplit_once(':') {
-        None => Some(80),
-        Some((_, written)) => written.parse().ok().filter(|port| *port > 0),
+    #[test]
+    fn a_port_out_of_range_is_refused_and_no_other_is_taken_for_it() {
+        for url in
+            ["http://127.0.0.1:99999", "http://127.0.0.1:0", "http://[::1]:x", "http://127.0.0.1:"]
+        {
+            assert!(Target::resolve(url).is_err(), "{url}");
+        }
+        assert_eq!(Target::resolve("http://127.0.0.1").unwrap().address().port(), 80);
+        assert_eq!(Target::resolve("http://[::1]:8080").unwrap().address().port(), 8080);
     }
 }
