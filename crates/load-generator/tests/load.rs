@@ -117,7 +117,8 @@ fn levers_act_while_the_load_runs() {
     std::thread::sleep(Duration::from_millis(600));
     generator.stop();
     let report = generator.finish();
-    assert_eq!(report.scheduled, report.offered);
+    // What falls due while the load is being stopped is asked for and not issued: at 200/s, few.
+    assert!((0..=20).contains(&(report.scheduled - report.offered)), "{report:?}");
     let slow = server.seen().len() - halted;
     // 20/s for 6 s of scenario time is 120; 200/s would be 1,200.
     assert!((40..=300).contains(&slow), "{slow}");
