@@ -96,8 +96,13 @@ fn a_load_is_sent_as_asked_and_summed_up() {
     let server = Running::server(dir.path());
     let target = server.url("order-status");
     let load = ["load", "--target", &target, "-r", "50", "-d", "2s", "--arrivals", "constant"];
-    let load = goodput_in(dir.path(), &[&load[..], &["--format", "json"]].concat());
+    let more = ["--format", "json", "--windows", "windows.jsonl"];
+    let load = goodput_in(dir.path(), &[&load[..], &more].concat());
     let summary: serde_json::Value = serde_json::from_str(&load.assert_code(0).stdout).unwrap();
+    let windows = fs::read_to_string(dir.path().join("windows.jsonl")).unwrap();
+    let window = |line: &str| serde_json::from_str::<serde_json::Value>(line).unwrap();
+    let offered = windows.lines().filter_map(|line| window(line)["offered"].as_u64());
+    assert_eq!(offered.sum::<u64>(), 100, "{windows}");
     assert_eq!(summary["scheduled"], 100, "{summary:#}");
     assert_eq!(summary["offered"], 100, "{summary:#}");
     assert_eq!(summary["good"], 100, "{summary:#}");
@@ -128,6 +133,10 @@ fn a_load_takes_levers_and_stops_at_a_signal() {
         goodput_in(dir.path(), &[&["lever"], words, &["--control", &control][..]].concat())
     };
     assert!(run(&["rate", "40"]).assert_code(0).stdout.contains("rate         40.0/s"));
+    let mut by_variable = common::command(dir.path(), &["lever", "rate", "30"]);
+    by_variable.env("GOODPUT_CONTROL", "http://127.0.0.1:1").env("GOODPUT_LOAD_CONTROL", &control);
+    let by_variable = String::from_utf8(by_variable.output().unwrap().stdout).unwrap();
+    assert!(by_variable.contains("rate         30.0/s"), "{by_variable}");
     assert!(run(&["budget", "sre-ratio"]).assert_code(0).stdout.contains("budget sre-ratio"));
     assert!(run(&["retries", "0"]).assert_code(0).stdout.contains("0 retries"));
     run(&["shed-queue"]).assert_code(2).assert_error(&["server"]);

@@ -167,3 +167,24 @@ fn what_is_no_control_plane_is_not_taken_for_one() {
         .assert_error(&["no control plane"]);
     garbage.join().unwrap();
 }
+
+#[test]
+fn a_file_for_windows_that_cannot_be_written_is_named_before_a_load_is_sent() {
+    let target = format!("http://{}", free_address());
+    let load = ["load", "--target", &target, "-r", "10", "-d", "1s", "--windows", "none/w.jsonl"];
+    goodput(&load).assert_code(2).assert_error(&["--windows none/w.jsonl", "windows.jsonl"]);
+}
+
+#[test]
+fn a_variable_that_names_no_control_plane_is_told_by_its_name() {
+    let dir = tempfile::tempdir().unwrap();
+    for (variable, lever) in
+        [("GOODPUT_CONTROL", &["shed-queue"][..]), ("GOODPUT_LOAD_CONTROL", &["rate", "50"])]
+    {
+        let mut command = common::command(dir.path(), &[&["lever"], lever].concat());
+        let output = command.env(variable, "load-generator:9902").output().unwrap();
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{told}");
+        assert!(told.contains(variable) && told.contains("http://127.0.0.1:8080"), "{told}");
+    }
+}

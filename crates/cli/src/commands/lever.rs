@@ -19,9 +19,7 @@ use crate::{control, help, values};
 pub(crate) struct LeverArgs {
     #[command(subcommand)]
     action: Action,
-    /// The control plane [default: port 9901 on loopback, or 9902 for a load generator's lever]
-    #[arg(long, global = true, env = "GOODPUT_CONTROL", value_name = "URL")]
-    #[arg(value_parser = values::url)]
+    #[arg(long, global = true, value_name = "URL", value_parser = values::url, help = CONTROL)]
     control: Option<String>,
     #[command(flatten)]
     token: TokenArgs,
@@ -36,11 +34,8 @@ pub(crate) struct LeverArgs {
 /// Pulls the lever and prints the state read back.
 pub(crate) fn run(args: LeverArgs) -> Result<Exit, Failure> {
     let lever = args.action.lever();
-    let standard = match lever.target() {
-        LeverTarget::Server => SERVER,
-        LeverTarget::LoadGenerator => LOAD_GENERATOR,
-    };
-    let client = args.token.client(args.control.as_deref().unwrap_or(standard))?;
+    let control = args.control.map_or_else(|| standard_control(lever.target()), Ok)?;
+    let client = args.token.client(&control)?;
     let cause = control::cause("goodput lever", args.reason.as_deref());
     match lever.target() {
         LeverTarget::Server => {
@@ -160,7 +155,19 @@ impl Action {
     }
 }
 
-/// Where a server's control plane listens unless told otherwise.
-const SERVER: &str = "http://127.0.0.1:9901";
-/// Where a load generator's does.
-const LOAD_GENERATOR: &str = "http://127.0.0.1:9902";
+const CONTROL: &str = "The control plane [env: GOODPUT_CONTROL, or GOODPUT_LOAD_CONTROL for a load generator's \
+                       lever] [default: port 9901 on loopback, or 9902]";
+
+/// Where the control plane of such a target is: by its variable, else its port on loopback.
+fn standard_control(target: LeverTarget) -> Result<String, Failure> {
+    let (variable, standard) = match target {
+        LeverTarget::Server => ("GOODPUT_CONTROL", "http://127.0.0.1:9901"),
+        LeverTarget::LoadGenerator => ("GOODPUT_LOAD_CONTROL", "http://127.0.0.1:9902"),
+    };
+    match std::env::var(variable).ok().filter(|url| !url.is_empty()) {
+        None => Ok(standard.to_owned()),
+        Some(url) => {
+            values::url(&url).map_err(|problem| Failure::usage(format!("{variable}: {problem}")))
+        }
+    }
+}

@@ -1,6 +1,7 @@
 //! `goodput load`: an open-loop load against a target, and three latencies.
 
 mod summary;
+mod windows;
 mod written;
 
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
@@ -16,7 +17,7 @@ use goodput_load_generator::{
 };
 use goodput_policy::backoff::Backoff;
 use goodput_policy::budget::BudgetConfig;
-use goodput_runlog::{Cancel, ClientWindow, Observer, Window};
+use goodput_runlog::{Cancel, Observer, Window};
 use goodput_scenario::{Arrivals, Scenario};
 
 use crate::args::{Format, ProgressArgs, TokenArgs};
@@ -25,6 +26,7 @@ use crate::display::{Display, Session};
 use crate::exit::{Exit, Failure};
 use crate::{control, help, output, scenarios, signals, values};
 use summary::Summary;
+use windows::Windows;
 
 /// Arguments of `goodput load`.
 #[derive(Args, Debug)]
@@ -117,6 +119,9 @@ pub(crate) struct LoadArgs {
     /// Append every command of the control plane to this file
     #[arg(long, value_name = "FILE", requires = "control")]
     audit: Option<PathBuf>,
+    /// Append each second's figures to this file as a line of JSON when the second is over
+    #[arg(long, value_name = "FILE")]
+    windows: Option<PathBuf>,
     /// What stdout shows at the end
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
@@ -127,6 +132,7 @@ pub(crate) struct LoadArgs {
 /// Sends the load and prints what became of it.
 pub(crate) fn run(args: &LoadArgs) -> Result<Exit, Failure> {
     let scenario = args.scenario()?;
+    let windows = Windows::new(args.windows.as_deref())?;
     check_reachable(&args.target.origin)?;
     let cancel = signals::cancel_on_signal("stopping: no more requests are sent")?;
     let seed = args.seed.map_or(scenario.seed, Seed);
@@ -141,7 +147,7 @@ pub(crate) fn run(args: &LoadArgs) -> Result<Exit, Failure> {
     if let Some(addr) = generator.control_addr() {
         output::note(format_args!("control: http://{addr}"));
     }
-    let (windows, report) = watch(args, &scenario, generator, &cancel);
+    let (windows, report) = watch(args, &scenario, generator, windows, &cancel);
     let summary = Summary::new(&scenario, args, seed, &windows, &report, cancel.is_cancelled());
     match args.format {
         Format::Text => output::result(&summary.to_text())?,
@@ -183,8 +189,9 @@ fn watch(
     args: &LoadArgs,
     scenario: &Scenario,
     generator: Generator,
+    windows: Windows,
     cancel: &Cancel,
-) -> (Vec<ClientWindow>, GeneratorReport) {
+) -> (Windows, GeneratorReport) {
     let title =
         format!("{} to {}, speed {}", scenario.name, args.target.origin, args.speed.speed());
     let duration = scenario.duration.as_secs_f64();
@@ -194,7 +201,7 @@ fn watch(
     let over = AtomicBool::new(false);
     thread::scope(|scope| {
         let collector = scope.spawn(|| {
-            let ended = collect(generator, &board, cancel);
+            let ended = collect(generator, windows, &board, cancel);
             over.store(true, Ordering::Release);
             ended
         });
@@ -206,14 +213,14 @@ fn watch(
 
 fn collect(
     generator: Generator,
+    mut windows: Windows,
     board: &Board,
     cancel: &Cancel,
-) -> (Vec<ClientWindow>, GeneratorReport) {
+) -> (Windows, GeneratorReport) {
     let mut observer = board.observer(0);
-    let mut windows = Vec::new();
     let mut keep = |FinishedWindow { second, window }: FinishedWindow| {
-        observer.on_window(&Window { second, client: window.clone(), tiers: Vec::new() });
-        windows.push(window);
+        windows.add(second, &window);
+        observer.on_window(&Window { second, client: window, tiers: Vec::new() });
     };
     while !generator.is_finished() {
         if cancel.is_cancelled() {

@@ -48,7 +48,7 @@ impl Ended {
 pub(crate) fn command(dir: &Path, args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_goodput"));
     command.args(args).current_dir(dir).stdin(Stdio::null());
-    for name in ["GOODPUT_CONTROL", "GOODPUT_TOKEN", "COLUMNS"] {
+    for name in ["GOODPUT_CONTROL", "GOODPUT_LOAD_CONTROL", "GOODPUT_TOKEN", "COLUMNS"] {
         command.env_remove(name);
     }
     command.env("TERM", "dumb").env("NO_COLOR", "1");

@@ -5,12 +5,13 @@ use std::fmt::Write as _;
 
 use goodput_clock::Seed;
 use goodput_load_generator::GeneratorReport;
-use goodput_runlog::{ClientWindow, bucket_quantile};
+use goodput_runlog::bucket_quantile;
 use goodput_scenario::Scenario;
 use goodput_verdict::limits::{LATE, OFF_SCHEDULE, UNSENT};
 use serde::Serialize;
 
 use super::LoadArgs;
+use super::windows::Windows;
 use crate::control::compact;
 use crate::display::seconds;
 use crate::exit::Exit;
@@ -87,22 +88,12 @@ impl Summary {
         scenario: &Scenario,
         args: &LoadArgs,
         seed: Seed,
-        windows: &[ClientWindow],
+        windows: &Windows,
         report: &GeneratorReport,
         interrupted: bool,
     ) -> Self {
-        let sum = |count: fn(&ClientWindow) -> u64| windows.iter().map(count).sum::<u64>();
-        let by_name = |counts: fn(&ClientWindow) -> &BTreeMap<String, u64>| {
-            let mut total = BTreeMap::new();
-            for (name, count) in windows.iter().flat_map(counts) {
-                *total.entry(name.clone()).or_insert(0) += count;
-            }
-            total
-        };
-        // Windows without arrivals after the last one belong to the drain.
-        let sent = windows.iter().rposition(|window| window.offered > 0).map_or(0, |last| last + 1);
-        let duration = scenario.duration.as_secs_f64().min((sent as f64).max(1.0));
-        let attempts = sum(|window| window.attempts);
+        let duration = scenario.duration.as_secs_f64().min((windows.sent as f64).max(1.0));
+        let attempts = windows.attempts;
         let offered = report.offered;
         Self {
             target: args.target.origin.clone(),
@@ -115,13 +106,13 @@ impl Summary {
             offered_per_second: offered as f64 / duration,
             good: report.good,
             goodput_per_second: report.good as f64 / duration,
-            late: sum(|window| window.late),
-            failed: by_name(|window| &window.failed),
+            late: windows.late,
+            failed: windows.failed.clone(),
             unsent: report.unsent,
             attempts,
             attempts_per_request: (offered > 0).then(|| attempts as f64 / offered as f64),
-            attempts_failed: by_name(|window| &window.attempts_failed),
-            suppressed: by_name(|window| &window.suppressed),
+            attempts_failed: windows.attempts_failed.clone(),
+            suppressed: windows.suppressed.clone(),
             connects: report.connects,
             response: Latency::of(&report.totals.latency),
             service: Latency::of(&report.totals.service),
