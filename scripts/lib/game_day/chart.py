@@ -1,11 +1,12 @@
 """The one picture of a round as SVG: offered load, throughput and goodput, with the fault's window
 shaded, the levers and the alerts; below it, the attempts per request."""
 
+import math
 from html import escape
 
 from . import text
 
-WIDTH, LEFT, RIGHT = 1040, 52, 110
+WIDTH, LEFT, RIGHT = 1040, 52, 118
 PLOT, SMALL, LANE = 260, 90, 18
 LINES = [("offered", "offered load", "offered"), ("served", "throughput", "served"),
          ("good", "goodput", "good")]
@@ -23,7 +24,7 @@ def chart(taken, part, series):
     most = max([row[name] or 0 for row in rows for name, _, _ in LINES] + [1.0]) * 1.08
     attempts = [per_request(row) for row in rows]
     most_attempts = max([value or 0 for value in attempts] + [1.0]) * 1.1
-    small_top = top + PLOT + 40
+    small_top = top + PLOT + 48
     height = small_top + SMALL + 26
     x = lambda t: LEFT + (t - begin) / (end - begin) * (WIDTH - LEFT - RIGHT)  # noqa: E731
     y = lambda value: top + PLOT * (1 - value / most)  # noqa: E731
@@ -115,9 +116,9 @@ def grid(begin, end, x, top, small_top, most, most_attempts, y, small_y):
     for value in ticks(most_attempts, 3):
         found.append(f'<path class="grid" d="M{LEFT} {small_y(value):.1f}H{WIDTH - RIGHT}"/>'
                      f'<text class="y" x="{LEFT - 8}" y="{small_y(value) + 4:.1f}">{value:g}</text>')
-    for value in ticks(end - begin, 9):
-        found.append(f'<text class="x" x="{x(begin + value):.1f}" y="{top + PLOT + 18}">'
-                     f'{text.clock(begin + value)}</text>')
+    for value in times(begin, end):
+        found.append(f'<text class="x" x="{x(value):.1f}" y="{top + PLOT + 18}">'
+                     f'{text.clock(value)}</text>')
     found.append(f'<text class="title" x="{LEFT}" y="{small_top - 6}">attempts per request</text>')
     return found
 
@@ -128,6 +129,12 @@ def ticks(most, count):
         if most / step <= count:
             return [index * step for index in range(int(most / step) + 1)]
     return [0.0]
+
+
+def times(begin, end):
+    """At most ten round times between two."""
+    step = next((s for s in (1, 2, 5, 10, 15, 30, 60, 120, 300) if (end - begin) / s <= 10), 600)
+    return [index * step for index in range(math.ceil(begin / step), int(end / step) + 1)]
 
 
 def line(points, x, y, style):

@@ -5,9 +5,12 @@ as back, `band` the share of the baseline's good ÷ offered that the band begins
 seconds; those of people and alerts count from the cut, recovery from the fault's end.
 """
 
+import math
+
 from .series import Series
 
 HALF = 0.5
+# By how much the offered load may differ from the baseline's.
 LATE = 0.1
 # Severities that wake nobody: such an alert is no detection.
 MILD = ("info", "warning")
@@ -82,7 +85,7 @@ def round_figures(events, series, settings):
     found["time_to_detect"] = after(first(events, "detected"), cut)
     found["time_to_first_action"] = after(actions[0] if actions else None, cut)
     found["time_to_mitigate"] = mitigation(series, base, cut["t"], end, hold, unit)
-    found["peak_attempts"] = peak_attempts(series, cut["t"], end, 5 * unit)
+    found["peak_attempts"] = peak_attempts(series, cut["t"], end, 10 * unit)
     found["steps"] = [step(s, series, base, end, settings) for s in steps_of(events, end)]
     back = settled(series, band, fault_end["t"], end, hold, unit) if fault_end else None
     if back is not None:
@@ -137,10 +140,19 @@ def doubts(found, events, series, end):
                 reasons.append("the server restarted by itself during the fault")
         if event["kind"] == "lost":
             reasons.append(event["what"])
-    offered, asked = series.rate("offered", begin, end), found["baseline"]["offered"]
-    if offered is not None and asked and abs(offered / asked - 1) > LATE:
-        reasons.append(f"the offered load was {offered:.0f}/s after {asked:.0f}/s at the baseline")
+    reasons += another_load(found["baseline"], series, begin, end)
     return reasons
+
+
+def another_load(base, series, begin, end):
+    """Whether the offered load differs from the baseline's by more than chance explains."""
+    offered, asked = series.rate("offered", begin, end), base["offered"]
+    if not offered or not asked:
+        return ["nothing was offered"]
+    chance = math.sqrt(1 / (asked * (base["to"] - base["from"])) + 1 / (offered * (end - begin)))
+    if abs(offered / asked - 1) <= max(LATE, 4 * chance):
+        return []
+    return [f"the offered load was {offered:.0f}/s after {asked:.0f}/s at the baseline"]
 
 
 def baseline(events, series):
@@ -149,8 +161,9 @@ def baseline(events, series):
     if held is None:
         return None
     begin, end = held["from"], held["t"]
+    ratio = series.ratio(begin, end)
     return {
-        "from": begin, "to": end, "ratio": series.ratio(begin, end),
+        "from": begin, "to": end, "ratio": None if ratio is None else min(1.0, ratio),
         "offered": series.rate("offered", begin, end), "goodput": series.rate("good", begin, end),
         "throughput": series.rate("served", begin, end),
         "attempts": series.attempts(begin, end), "utilisation": series.utilisation(begin, end),

@@ -106,10 +106,13 @@ def reverted_words(figures):
 
 def timeline(taken):
     """The events that a reader wants: (event, when as m:ss, UTC without its date)."""
-    rows = []
+    rows, said = [], None
     for event in taken.events:
         if event["kind"] in LEFT_OUT or (event["kind"] == "seen" and event.get("own")):
             continue
+        if event["kind"] == "reverted" and event["what"] == said:
+            continue
+        said = event["what"]
         rows.append((event, text.clock(event["t"]), event["utc"][11:23]))
     return rows
 

@@ -4,9 +4,9 @@ from . import figures, text
 from .levers import NAMES, Levers, parse_plan
 from .plane import PlaneError
 from .series import Series
+from .watch import FAULT
 
 TICK = 0.1
-FAULT = "game-day"
 LEASE_SPARE = 12.0
 
 
@@ -163,6 +163,8 @@ class Leader:
         if offered < 20:
             return f"only {offered:.0f} requests were offered"
         ratio = series.ratio(end - options.baseline, end)
+        if ratio > 2 - options.healthy:
+            return "answers to earlier requests still come in"
         if ratio < options.healthy:
             return (f"{text.percent(ratio)} of the requests were good, and "
                     f"{text.percent(options.healthy)} are needed; scripts/game-day recover "
@@ -249,8 +251,10 @@ class Leader:
         name = "+".join(names)
         self.record.event("step", f"step {self.steps}: {name}", step=self.steps, name=name)
         undo = []
-        for lever in names:
-            self.note("action", f"lever {lever}: {NAMES[lever]}", "person", lever=lever)
+        for index, lever in enumerate(names):
+            if index:
+                self.wait(self.options.pause)
+            self.note("action", f"lever {lever}: {NAMES[lever]}", self.who(), lever=lever)
             self.watch.own(24 * 3600)
             try:
                 did, back = self.levers.pull(lever)
@@ -264,6 +268,10 @@ class Leader:
             finally:
                 self.watch.own(2.0)
         return undo
+
+    def who(self):
+        """Who pulls the levers."""
+        return "person" if self.console.interactive else "script"
 
     def end_step(self, name, undo):
         """Ends a step; levers that did not help are taken back, so that the next is seen alone."""
@@ -280,7 +288,8 @@ class Leader:
 
     def ask(self, question):
         """Waits for a line, within bounds; returns it."""
-        self.console.say(question)
+        if question:
+            self.console.say(question)
         end = self.record.now() + self.options.longest
         while self.record.now() < end:
             self.tick()

@@ -146,6 +146,8 @@ def add_times(group):
             ("patience", "how long to wait for that (2m)"),
             ("cut-for", "how long the cut lasts (20s)"),
             ("observe", "how long nobody acts after the cut (1m)"),
+            ("pause", "how long between the levers of one step: retries that were granted before a "
+                      "budget still come (6s)"),
             ("watch", "how long a lever is watched (30s)"),
             ("block-for", "how long the edge is blocked (1m)"),
             ("readmit-step", "how long each step of the way back lasts (10s)"),

@@ -31,7 +31,7 @@ h3 { font-size: 1.05rem; margin: 24px 0 8px; }
 table { border-collapse: collapse; width: 100%; font-size: .92rem; }
 th, td { text-align: left; vertical-align: top; padding: 7px 12px;
   border-bottom: 1px solid var(--line); overflow-wrap: anywhere; }
-thead th { color: var(--muted); font-weight: 600; font-size: .82rem; }
+thead th { color: var(--muted); font-weight: 600; font-size: .82rem; overflow-wrap: normal; }
 tbody th { font-weight: 600; }
 .w { white-space: nowrap; font-variant-numeric: tabular-nums; }
 .yes { color: var(--good); font-weight: 600; } .no { color: var(--wasted); font-weight: 600; }
@@ -42,7 +42,7 @@ svg .y { text-anchor: end; } svg .x { text-anchor: middle; } svg .grid { stroke:
 svg .shade { fill: var(--shade); } svg .title { fill: var(--text); }
 svg .line { fill: none; stroke: var(--ink); stroke-width: 1.8; stroke-linejoin: round; }
 svg .end { fill: var(--ink); font-weight: 600; }
-svg .offered { --ink: var(--offered); } svg .line.offered { stroke-dasharray: 5 4; }
+svg .offered { --ink: var(--offered); } svg .line.offered { stroke-dasharray: 5 4; stroke-width: 1.1; }
 svg .served { --ink: var(--served); } svg .good { --ink: var(--good); }
 svg .attempts { --ink: var(--attempts); }
 svg .mark path { stroke: var(--ink); stroke-width: 1.3; } svg .mark text { fill: var(--ink); }

@@ -82,7 +82,7 @@ def fill_defaults(options, states):
     server, load = states
     unit = 1 / max(server.get("speed") or 1, load.get("speed") or 1)
     options.unit = unit
-    standard = {"baseline": 30, "cut_for": 20, "observe": 60, "watch": 30, "block_for": 60,
+    standard = {"baseline": 30, "cut_for": 20, "observe": 60, "pause": 6, "watch": 30, "block_for": 60,
                 "readmit_step": 10, "hold": 10, "within": 60, "patience": 120}
     for name, seconds in standard.items():
         if getattr(options, name) is None:

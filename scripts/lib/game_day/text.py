@@ -40,7 +40,7 @@ def seconds(value):
     if value is None:
         return "-"
     if value < 10:
-        return f"{value:.1f} s"
+        return f"{number(value)} s"
     if value < 120:
         return f"{value:.0f} s"
     return f"{int(value) // 60} min {int(value) % 60} s"
@@ -55,7 +55,9 @@ def number(value, digits=1):
     """A figure for people, without digits that say nothing; `-` where it is unknown."""
     if value is None:
         return "-"
-    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.{digits}f}".rstrip("0").rstrip(".")
+    if abs(value) >= 100 or digits == 0:
+        return f"{value:,.0f}"
+    return f"{value:.{digits}f}".rstrip("0").rstrip(".")
 
 
 def utc(timestamp):

@@ -11,6 +11,7 @@ import urllib.parse
 
 from .plane import PlaneError
 
+FAULT = "game-day"
 ALERTS = urllib.parse.quote('ALERTS{alertstate="firing"}', safe="")
 
 
@@ -102,7 +103,9 @@ class Watch:
         own = figures["t"] <= self.own_until
         look = server_changes if role == "server" else load_changes
         for change, what in look(old_state, old, state, figures):
-            self.record.event("seen", what, "rig", t=figures["t"], change=change, own=own)
+            own_fault = change in ("fault", "fault-over") and f"fault {FAULT} " in what
+            self.record.event("seen", what, "rig", t=figures["t"], change=change,
+                              own=own or own_fault)
 
     def alerts_on(self):
         while not self.stopped.is_set():

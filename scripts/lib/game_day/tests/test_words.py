@@ -25,6 +25,11 @@ class TextTest(unittest.TestCase):
         self.assertEqual((text.seconds(None), text.percent(None), text.number(None)), ("-",) * 3)
         self.assertEqual(text.seconds(125), "2 min 5 s")
 
+    def test_figures_keep_the_zeros_that_count(self):
+        found = [text.number(0, 0), text.number(20, 0), text.number(10), text.number(1234.4)]
+        self.assertEqual(found, ["0", "20", "10", "1,234"])
+        self.assertEqual([text.number(4.08), text.seconds(4)], ["4.1", "4 s"])
+
 
 class OptionsTest(unittest.TestCase):
     def refused(self, *arguments):
