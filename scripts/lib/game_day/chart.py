@@ -161,6 +161,6 @@ def ends(rows, attempts, y, small_y):
         after[0] = max(after[0], before[0] + 15)
     values = [value for value in attempts if value is not None]
     if values:
-        found.append([small_y(values[-1]), "attempts/request", "attempts"])
+        found.append([small_y(values[-1]), "attempts", "attempts"])
     return [f'<text class="end {style}" x="{WIDTH - RIGHT + 6}" y="{at + 4:.1f}">{label}</text>'
             for at, label, style in found]

@@ -127,8 +127,8 @@ def explain(error, plane):
     if error.kind in ("refused", "unreachable"):
         extra = ", or go without one: --injector none" if plane.role.endswith("injector") else ""
         return f"{error}; is the stack up ({UP}), and is the address right{extra}?"
-    if error.kind == "foreign":
-        return f"{error}; something else than goodput listens there"
+    if error.kind in ("foreign", "broken"):
+        return f"{error}; does something else than goodput listen there?"
     return str(error)
 
 

@@ -124,8 +124,9 @@ class WholeTest(unittest.TestCase):
         self.assertEqual(wrong.ended(30), 2, wrong.text())
         self.assertIn("bearer token", wrong.text())
         self.assertIn("--token", wrong.text())
-        swapped = self.stack.game_day("--yes", "--lost", "5s")
-        swapped.stop()
+        missing = self.stack.game_day("--yes", env={"GOODPUT_TOKEN": ""})
+        self.assertEqual(missing.ended(40), 2, missing.text())
+        self.assertIn("a bearer token is needed", missing.text())
         for arguments, words in (
                 (["--load", self.stack.server_url], "is not the control plane of a goodput load"),
                 (["--server", "http://127.0.0.1:1"], "nobody listens"),
