@@ -104,6 +104,17 @@ def reverted_words(figures):
     }[figures["reverted"]]
 
 
+def dashboard(taken):
+    """The stack's dashboard over the time of this game day; none without Prometheus."""
+    settings = taken.settings
+    if not settings.get("grafana"):
+        return None
+    began = text.unix(settings["began"]) * 1000
+    ended = began + 1000 * max([entry["t"] for entry in taken.events + taken.samples] + [0])
+    return (f"{settings['grafana']}/d/rig-metastability?var-arm={settings.get('arm', '')}"
+            f"&from={began - 30_000:.0f}&to={ended + 30_000:.0f}")
+
+
 def timeline(taken):
     """The events that a reader wants: (event, when as m:ss, UTC without its date)."""
     rows, said = [], None

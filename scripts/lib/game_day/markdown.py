@@ -17,6 +17,8 @@ def markdown(taken, figures):
         f"Hypothesis: {figures['hypothesis']}", "",
         f"Before: {settings['vulnerability']}.", "",
     ]
+    link = findings.dashboard(taken)
+    lines += [f"The dashboard over this time: <{link}>", ""] if link else []
     lines += figures_table(figures) + levers_table(figures) + alerts_table(figures)
     lines += timeline_table(taken) + conditions(taken) + sheets(figures)
     return "\n".join(lines) + "\n"

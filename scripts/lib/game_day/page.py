@@ -67,12 +67,15 @@ def page(taken, figures):
 def head(taken, figures):
     from .report import WORDS
 
+    link = findings.dashboard(taken)
     word = WORDS.get(figures["outcome"], figures["outcome"])
     return (f'<section class="card outcome {escape(figures["outcome"])}">'
             f"<strong>{escape(word)}</strong>"
             f"<p>{escape(capital(figures['ended']))}. {escape(findings.reverted_words(figures))}</p>"
             f"<p><b>Hypothesis:</b> {escape(figures['hypothesis'])}</p>"
-            f'<p class="muted">{escape(taken.settings["vulnerability"])}</p></section>')
+            f'<p class="muted">{escape(taken.settings["vulnerability"])}</p>'
+            + (f'<p><a href="{escape(link)}">The dashboard over this time</a></p>' if link else "")
+            + "</section>")
 
 
 def pictures(taken, figures):

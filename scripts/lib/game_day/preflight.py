@@ -6,7 +6,7 @@ import shutil
 from . import text
 from .levers import NAMES
 from .plane import PlaneError
-from .stack import Unusable, leftovers
+from .stack import Unusable, default_url, leftovers
 
 DISK_MIN = 100 * 1024 * 1024
 
@@ -106,6 +106,7 @@ def settings(stack, states, options, command):
         "injector": stack.injector and stack.injector.url,
         "edge": stack.edge and stack.edge.url,
         "prometheus": stack.prometheus and stack.prometheus.url,
+        "grafana": default_url("GRAFANA_PORT", 3000) if stack.prometheus else None,
         "version": server.get("version"), "scenario": load.get("scenario"), "unit": options.unit,
         "limiter": server["limiter"], "layers": load["layers"], "rate": load.get("rate"),
         "hypothesis": options.hypothesis, "band": options.band, "hold": options.hold,

@@ -66,6 +66,12 @@ def utc(timestamp):
     return moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03d}Z"
 
 
+def unix(moment):
+    """The Unix time of what `utc` wrote."""
+    parsed = datetime.datetime.strptime(moment, "%Y-%m-%dT%H:%M:%S.%fZ")
+    return parsed.replace(tzinfo=datetime.timezone.utc).timestamp()
+
+
 def clock(t):
     """Seconds since the beginning as `m:ss`."""
     sign, t = ("-", -t) if t < 0 else ("", t)

@@ -157,6 +157,13 @@ class WholeTest(unittest.TestCase):
         self.assertIn("has not answered", "; ".join(result["rounds"][0]["reasons"]))
         self.assertGreater(result["rounds"][0]["peak_attempts"], 1)
 
+    def test_7_an_abort_where_nothing_is_up_says_so(self):
+        for process in (self.stack.server, self.stack.load, self.stack.injector):
+            process.stop()
+        abort = self.stack.game_day("abort")
+        self.assertEqual(abort.ended(20), 2, abort.text())
+        self.assertIn("the stack is not up", abort.text())
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2, failfast=True)

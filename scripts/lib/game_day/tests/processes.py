@@ -70,7 +70,8 @@ class Process:
         self.kill()
         self.child.wait(10)
         self.reader.join(5.0)
-        self.child.stdout.close()
+        if not self.child.stdout.closed:
+            self.child.stdout.close()
 
 
 class LocalStack:

@@ -62,6 +62,17 @@ class ReportTest(unittest.TestCase):
         page.feed((self.path / "report.html").read_text(encoding="utf-8"))
         self.assertEqual((page.fetched, page.scripts, page.open), ([], 0, []))
 
+    def test_a_dashboard_is_linked_over_the_time_of_the_game_day(self):
+        taken = made.headline()
+        taken.settings.update(grafana="http://127.0.0.1:3000", arm="undefended")
+        self.write(taken)
+        link = ("http://127.0.0.1:3000/d/rig-metastability?var-arm=undefended"
+                "&from=1796039970000&to=1796040212000")
+        self.assertIn(f"<{link}>", (self.path / "report.md").read_text(encoding="utf-8"))
+        page = Page()
+        page.feed((self.path / "report.html").read_text(encoding="utf-8"))
+        self.assertEqual(page.fetched, [link])
+
     def test_the_picture_shows_the_fault_the_levers_and_breaks_in_gaps(self):
         taken = made.headline()
         taken.samples = [s for s in taken.samples if not 60 < s["t"] < 70]
