@@ -4,8 +4,10 @@ Run by scripts/checks/50-game-day, with GOODPUT naming the binary.
 """
 
 import json
+import re
 import signal
 import sys
+import time
 import unittest
 
 from game_day import record
@@ -118,6 +120,38 @@ class WholeTest(unittest.TestCase):
     @staticmethod
     def report_command():
         return [sys.executable, SCRIPT, "report"]
+
+    def test_4_a_person_at_a_terminal_leads_it(self):
+        self.recovers()
+        run = self.stack.game_day(*QUICK, terminal=True)
+        run.wait_for("hypothesis")
+        run.type("it heals | by itself")
+        run.wait_for("press Enter", 60)
+        run.type("")
+        run.wait_for("type a lever")
+        run.type("detected")
+        run.type("rebot")
+        run.wait_for("there is no lever 'rebot'")
+        run.wait_for("the fault is gone", 20)
+        run.type("budget+shed-queue")
+        run.wait_for("shed-queue: refused")
+        self.assertTrue(wait_until(self.is_good, 30), run.text()[-3000:])
+        run.type("next")
+        run.wait_for("press Enter.*press Enter", 90, re.DOTALL)
+        run.type("abort")
+        self.assertEqual(run.ended(20), 4, run.text()[-3000:])
+        result = json.loads((self.stack.last_run() / "result.json").read_text(encoding="utf-8"))
+        part = result["rounds"][0]
+        self.assertEqual(result["hypothesis"], "it heals | by itself")
+        self.assertLess(part["time_to_detect"], 4)
+        self.assertEqual([step["name"] for step in part["steps"]], ["budget+shed-queue"])
+
+    def is_good(self):
+        """Whether nine of ten requests offered within two seconds are good."""
+        before = self.stack.state(self.stack.load_url)
+        time.sleep(2)
+        after = self.stack.state(self.stack.load_url)
+        return after["good"] - before["good"] > 0.9 * (after["offered"] - before["offered"])
 
     def test_5_what_is_wrong_is_said_and_nothing_is_cut(self):
         wrong = self.stack.game_day("--yes", env={"GOODPUT_TOKEN": "another"})

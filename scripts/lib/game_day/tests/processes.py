@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import pty
 import re
 import signal
 import subprocess
@@ -25,14 +26,21 @@ QUICK = ["--baseline", "5s", "--observe", "9s", "--watch", "5s", "--block-for", 
 class Process:
     """A process whose output is collected, and that ends with the check."""
 
-    def __init__(self, arguments, env=None):
+    def __init__(self, arguments, env=None, terminal=False):
         self.lines = []
+        self.keys, stdin = pty.openpty() if terminal else (None, subprocess.DEVNULL)
         self.child = subprocess.Popen(
-            [str(argument) for argument in arguments], stdin=subprocess.DEVNULL,
+            [str(argument) for argument in arguments], stdin=stdin,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
             env={**os.environ, "GOODPUT_TOKEN": TOKEN, **(env or {})})
         self.reader = threading.Thread(target=self.collect, daemon=True)
         self.reader.start()
+        if terminal:
+            os.close(stdin)
+
+    def type(self, line):
+        """Types a line at its terminal."""
+        os.write(self.keys, (line + "\n").encode())
 
     def collect(self):
         for line in self.child.stdout:
@@ -41,12 +49,12 @@ class Process:
     def text(self):
         return "\n".join(self.lines)
 
-    def wait_for(self, pattern, seconds=20.0):
+    def wait_for(self, pattern, seconds=20.0, flags=0):
         """The first match of a pattern in the output."""
         found = []
 
         def seen():
-            match = re.search(pattern, self.text())
+            match = re.search(pattern, self.text(), flags)
             if match:
                 found.append(match)
             return bool(match)
@@ -72,6 +80,9 @@ class Process:
         self.reader.join(5.0)
         if not self.child.stdout.closed:
             self.child.stdout.close()
+        if self.keys is not None:
+            os.close(self.keys)
+            self.keys = None
 
 
 class LocalStack:
@@ -98,17 +109,17 @@ class LocalStack:
              "--renew", "500ms"])
         self.injector_url = self.injector.wait_for(r"(http://127\.0\.0\.1:\d+)").group(1)
 
-    def start(self, arguments, env=None):
-        process = Process(arguments, env)
+    def start(self, arguments, env=None, terminal=False):
+        process = Process(arguments, env, terminal)
         self.started.append(process)
         return process
 
-    def game_day(self, *arguments, env=None):
+    def game_day(self, *arguments, env=None, terminal=False):
         """Starts the script on this stack; nobody answers where it looks for Prometheus."""
         where = ["--server", self.server_url, "--load", self.load_url, "--injector",
                  self.injector_url, "--prometheus", "http://127.0.0.1:1", "--runs",
                  self.path / "runs"]
-        return self.start([sys.executable, SCRIPT, *arguments, *where], env)
+        return self.start([sys.executable, SCRIPT, *arguments, *where], env, terminal)
 
     def state(self, url=None):
         """The state of a control plane, without the script's own client."""
