@@ -5,6 +5,7 @@ import math
 from html import escape
 
 from . import text
+from .series import divide
 
 WIDTH, LEFT, RIGHT = 1040, 52, 118
 PLOT, SMALL, LANE = 260, 90, 18
@@ -52,7 +53,7 @@ def span(taken, part, series):
 
 def per_request(row):
     """Attempts per request of one row; none where it is not known."""
-    return row["received"] / row["offered"] if row["received"] is not None and row["offered"] else None
+    return divide(row["received"], row["offered"])
 
 
 def marks_of(taken, part, begin, end):
@@ -115,7 +116,8 @@ def grid(begin, end, x, top, small_top, most, most_attempts, y, small_y):
                      f'<text class="y" x="{LEFT - 8}" y="{y(value) + 4:.1f}">{value:g}</text>')
     for value in ticks(most_attempts, 3):
         found.append(f'<path class="grid" d="M{LEFT} {small_y(value):.1f}H{WIDTH - RIGHT}"/>'
-                     f'<text class="y" x="{LEFT - 8}" y="{small_y(value) + 4:.1f}">{value:g}</text>')
+                     f'<text class="y" x="{LEFT - 8}" y="{small_y(value) + 4:.1f}">'
+                     f"{value:g}</text>")
     for value in times(begin, end):
         found.append(f'<text class="x" x="{x(value):.1f}" y="{top + PLOT + 18}">'
                      f'{text.clock(value)}</text>')

@@ -2,6 +2,15 @@
 
 from . import text
 
+OUTCOMES = {
+    "recovered": "goodput was back at the end of every round",
+    "not-recovered": "goodput was not back at the end of a round",
+    "aborted": "the game day was aborted",
+    "inconclusive": "the game day is inconclusive",
+    "unusable": "the stack could not be used",
+    "cut-short": "the record ends before the game day did",
+}
+
 LEVER_WORDS = {
     "recovered": "helped: goodput is back",
     "partly": "helped in part",
@@ -14,6 +23,10 @@ LEVER_WORDS = {
 # Kinds of events that a timeline leaves out, since another says the same.
 LEFT_OUT = {"preflight", "step", "hypothesis", "fault-asked"}
 
+FIGURES_NOTE = (
+    "Times of alerts and people count from the cut. Mitigation is at least half of the baseline's "
+    "good ÷ offered, recovery all of its band, both to the end of the round.")
+
 QUESTIONS = [
     "Did the hypothesis hold? If not, which of its assumptions was wrong?",
     "What told us first: an alert, a dashboard, a user? Would it have woken the right person?",
@@ -21,7 +34,7 @@ QUESTIONS = [
     "Which lever did we reach for first, and why? Was there a runbook for it?",
     "Which lever would have made things worse in production, and what does it cost the users?",
     "What did we not know about our own system before today?",
-    "Which defence would have made the levers needless: budget, bounded queue, deadlines, shedding?",
+    "Which defence would have made the levers needless: a budget, a bounded queue, deadlines?",
     "What did anybody find confusing, missing or slow: tools, permissions, names, documents?",
 ]
 

@@ -198,7 +198,7 @@ class Leader:
         except PlaneError as error:
             raise Stop("inconclusive", f"the cut was refused: {error}") from None
         if not any(fault.get("name") == FAULT for fault in state["faults"]):
-            raise Stop("inconclusive", "the cut was accepted, but the server's state does not show it")
+            raise Stop("inconclusive", "the cut was accepted, but the server does not show it")
         self.fault = self.note("fault", f"the cut is in force, as read back ({via})", "rig",
                                round=number)
         if not lower(state, before):
@@ -304,7 +304,8 @@ class Leader:
 
     def follow(self):
         """Writes down and does what the facilitator types until the round is over."""
-        self.console.say("type a lever, or: detected · diagnosed TEXT · note TEXT · next · abort · help")
+        self.console.say("type a lever, or: detected · diagnosed TEXT · note TEXT · next · "
+                         "abort · help")
         open_step = None
         while True:
             typed = self.ask("")

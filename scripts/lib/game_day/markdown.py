@@ -7,13 +7,11 @@ from . import findings, text
 
 def markdown(taken, figures):
     """The whole report."""
-    from .report import WORDS
-
     settings = taken.settings
     lines = [
         f"# Game day of {figures['began']}", "",
-        f"**{WORDS.get(figures['outcome'], figures['outcome'])}** ({figures['ended']}). "
-        + findings.reverted_words(figures), "",
+        f"**{findings.OUTCOMES.get(figures['outcome'], figures['outcome'])}** "
+        f"({figures['ended']}). " + findings.reverted_words(figures), "",
         f"Hypothesis: {figures['hypothesis']}", "",
         f"Before: {settings['vulnerability']}.", "",
     ]
@@ -34,8 +32,7 @@ def figures_table(figures):
     rows = [[name] + [column.get(name, "-") for column in columns] for name in names]
     head = ["figure"] + [f"round {part['round']}" for part in parts]
     return ["## Figures", "", *table(head, rows), "",
-            "Times of alerts and people count from the cut. Mitigation is at least half of the "
-            "baseline's good ÷ offered, recovery all of its band, both to the end of the round.", ""]
+            findings.FIGURES_NOTE, ""]
 
 
 def levers_table(figures):
@@ -86,9 +83,8 @@ def sheets(figures):
                   *table(["what", "measured", "par", "points"], rows), ""]
     lines += ["## After-action questions", ""]
     lines += [f"{index}. {question}" for index, question in enumerate(findings.QUESTIONS, 1)]
-    lines += ["", "| finding | severity | owner | ticket | test again on |", "|---|---|---|---|---|",
-              "|  |  |  |  |  |"]
-    return lines
+    head = ["finding", "severity", "owner", "ticket", "test again on"]
+    return [*lines, "", *table(head, [[""] * len(head)])]
 
 
 def table(head, rows):

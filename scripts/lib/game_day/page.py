@@ -42,7 +42,8 @@ svg .y { text-anchor: end; } svg .x { text-anchor: middle; } svg .grid { stroke:
 svg .shade { fill: var(--shade); } svg .title { fill: var(--text); }
 svg .line { fill: none; stroke: var(--ink); stroke-width: 1.8; stroke-linejoin: round; }
 svg .end { fill: var(--ink); font-weight: 600; }
-svg .offered { --ink: var(--offered); } svg .line.offered { stroke-dasharray: 5 4; stroke-width: 1.1; }
+svg .offered { --ink: var(--offered); }
+svg .line.offered { stroke-dasharray: 5 4; stroke-width: 1.1; }
 svg .served { --ink: var(--served); } svg .good { --ink: var(--good); }
 svg .attempts { --ink: var(--attempts); }
 svg .mark path { stroke: var(--ink); stroke-width: 1.3; } svg .mark text { fill: var(--ink); }
@@ -65,13 +66,12 @@ def page(taken, figures):
 
 
 def head(taken, figures):
-    from .report import WORDS
-
     link = findings.dashboard(taken)
-    word = WORDS.get(figures["outcome"], figures["outcome"])
+    word = findings.OUTCOMES.get(figures["outcome"], figures["outcome"])
     return (f'<section class="card outcome {escape(figures["outcome"])}">'
             f"<strong>{escape(word)}</strong>"
-            f"<p>{escape(capital(figures['ended']))}. {escape(findings.reverted_words(figures))}</p>"
+            f"<p>{escape(capital(figures['ended']))}. "
+            f"{escape(findings.reverted_words(figures))}</p>"
             f"<p><b>Hypothesis:</b> {escape(figures['hypothesis'])}</p>"
             f'<p class="muted">{escape(taken.settings["vulnerability"])}</p>'
             + (f'<p><a href="{escape(link)}">The dashboard over this time</a></p>' if link else "")
@@ -96,10 +96,8 @@ def figures_part(figures):
     columns = [dict(findings.figure_rows(figures, part)) for part in parts]
     names = list(dict.fromkeys(name for column in columns for name in column))
     rows = [[name] + [column.get(name, "-") for column in columns] for name in names]
-    note = ("Times of alerts and people count from the cut. Mitigation is at least half of the "
-            "baseline's good ÷ offered, recovery all of its band, both to the end of the round.")
     return ("<h2>Figures</h2>" + table(["figure"] + [f"round {p['round']}" for p in parts], rows)
-            + f'<p class="muted">{note}</p>')
+            + f'<p class="muted">{escape(findings.FIGURES_NOTE)}</p>')
 
 
 def levers_part(figures):

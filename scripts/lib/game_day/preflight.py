@@ -67,7 +67,7 @@ def vulnerability(server, load):
 
 
 def smallest_timeout(load):
-    """The smallest time-out of the clients' attempts, in seconds of wall time; none where unknown."""
+    """The smallest time-out of the clients' attempts, in wall seconds; none where unknown."""
     found = []
     for layer in load.get("layers", []):
         try:
@@ -82,8 +82,8 @@ def fill_defaults(options, states):
     server, load = states
     unit = 1 / max(server.get("speed") or 1, load.get("speed") or 1)
     options.unit = unit
-    standard = {"baseline": 30, "cut_for": 20, "observe": 60, "pause": 6, "watch": 30, "block_for": 60,
-                "readmit_step": 10, "hold": 10, "within": 60, "patience": 120}
+    standard = {"baseline": 30, "cut_for": 20, "observe": 60, "pause": 6, "watch": 30,
+                "block_for": 60, "readmit_step": 10, "hold": 10, "within": 60, "patience": 120}
     for name, seconds in standard.items():
         if getattr(options, name) is None:
             setattr(options, name, seconds * unit)

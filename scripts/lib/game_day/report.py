@@ -4,16 +4,8 @@ import json
 
 from . import figures as figures_of
 from . import markdown, page
+from .findings import LEVER_WORDS, OUTCOMES, figure_rows
 from .record import write_whole
-
-WORDS = {
-    "recovered": "goodput was back at the end of every round",
-    "not-recovered": "goodput was not back at the end of a round",
-    "aborted": "the game day was aborted",
-    "inconclusive": "the game day is inconclusive",
-    "unusable": "the stack could not be used",
-    "cut-short": "the record ends before the game day did",
-}
 
 
 def write(taken):
@@ -31,9 +23,7 @@ def write(taken):
 
 def brief(figures):
     """The figures in a few lines for a terminal."""
-    from .findings import LEVER_WORDS, figure_rows
-
-    lines = [WORDS.get(figures["outcome"], figures["outcome"]) + f" ({figures['ended']})"]
+    lines = [OUTCOMES.get(figures["outcome"], figures["outcome"]) + f" ({figures['ended']})"]
     for part in figures["rounds"]:
         lines.append(f"round {part['round']}:")
         lines += [f"  {name:30} {value}" for name, value in figure_rows(figures, part)]

@@ -94,7 +94,8 @@ class Track:
 
     def unknown(self, begin, end, gap):
         """How many seconds of a stretch nothing is known of."""
-        lost = max(0.0, min(self.times[0], end) - begin) + max(0.0, end - max(self.times[-1], begin))
+        lost = max(0.0, min(self.times[0], end) - begin)
+        lost += max(0.0, end - max(self.times[-1], begin))
         first = max(1, bisect.bisect_right(self.times, begin))
         for index in range(first, len(self.times)):
             t0, t1 = self.times[index - 1], self.times[index]

@@ -44,7 +44,7 @@ class Stack:
             plane.token = token
 
     def check(self):
-        """The states of server and load, after every control plane has answered; raises Unusable."""
+        """The states of server and load, once all control planes have answered; raises Unusable."""
         states = {}
         for plane in self.planes():
             try:
@@ -91,8 +91,8 @@ class Stack:
         left = leftovers(state)
         if left:
             return {**row, "what": "still " + ", ".join(left)}
-        # Whoever only holds faults and holds none has nothing left to reset; that it could not reach
-        # a tier shows in the tier's own row.
+        # Whoever only holds faults and holds none has nothing left to reset; that it could not
+        # reach a tier shows in the tier's own row.
         if error is not None and plane is not self.injector:
             return {**row, "what": f"the reset failed: {error}; its state shows nothing in force"}
         return {**row, "confirmed": True, "what": summary(state)}

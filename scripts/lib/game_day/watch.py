@@ -12,6 +12,7 @@ import urllib.parse
 from .plane import PlaneError
 
 FAULT = "game-day"
+ROLES = {"server": "order-status", "load": "the load generator"}
 ALERTS = urllib.parse.quote('ALERTS{alertstate="firing"}', safe="")
 
 
@@ -54,7 +55,7 @@ class Watch:
         """For how many seconds the server or the load has not answered, and which."""
         now = self.record.now()
         role = min(self.seen_at, key=self.seen_at.get)
-        return now - self.seen_at[role], {"server": "order-status", "load": "the load generator"}[role]
+        return now - self.seen_at[role], ROLES[role]
 
     def sample_on(self):
         due = self.record.now()
