@@ -44,16 +44,14 @@ image_is_built_and_small() {
 
 stack_comes_up() {
   step "starting the stack"
-  rm -rf runs/stack
-  # shellcheck disable=SC2046 # one word a service
-  compose up --detach --no-build $(stack_services)
+  rm -rf "$STACK_RUNS"
+  compose up --detach --no-build "${SERVICES[@]}"
   wait_for 60 "every service is healthy" all_healthy
   wait_for 60 "goodput is as offered" good_lately 15 0.95
   wait_for 20 "Prometheus sees the vulnerable state" holds 'rig:state{arm="undefended"} == 1'
   local before after
   before=$(compose ps -q order-status)
-  # shellcheck disable=SC2046
-  compose up --detach --no-build $(stack_services) >/dev/null 2>&1
+  compose up --detach --no-build "${SERVICES[@]}" >/dev/null 2>&1
   after=$(compose ps -q order-status)
   [ "$before" = "$after" ] || fail "a second up replaced the server"
 }
@@ -142,5 +140,5 @@ nothing_is_left() {
   local last
   last=$(tail -n 1 "$WINDOWS" | jq --raw-output .when)
   [ $(($(date +%s) - $(date --date "$last" +%s))) -lt 45 ] || fail "the last window was written at $last"
-  grep --quiet '"long-cut"' runs/stack/order-status.audit.jsonl || fail "the audit log lost a fault"
+  grep --quiet '"long-cut"' "$STACK_RUNS/order-status.audit.jsonl" || fail "the audit log lost a fault"
 }

@@ -1,11 +1,12 @@
-# Sourced. Speaks to a running stack: by compose, by Prometheus, and by the files that it leaves in ./runs/stack.
+# Sourced. Speaks to a running stack: by compose, by Prometheus, and by the files that it leaves in its folder.
 
-WINDOWS=runs/stack/load-generator.windows.jsonl
+STACK_RUNS="${STACK_RUNS:-./runs/stack}"
+WINDOWS="$STACK_RUNS/load-generator.windows.jsonl"
 
 compose() { docker-compose --ansi never "$@"; }
 
-# The services that are started by default and have an image on a host that cannot pull.
-stack_services() { compose config --services | grep -v '^grafana$'; }
+# What is started by default and has an image on a host that cannot pull.
+SERVICES=(order-status load-generator fault-injector prometheus)
 
 # Types a command where a person would.
 typed() { compose exec -T fault-injector goodput "$@" </dev/null; }
@@ -22,8 +23,7 @@ control_token() { compose exec -T order-status cat /run/goodput/token </dev/null
 
 all_healthy() {
   local service id health
-  for service in $(stack_services); do
-    [ "$service" != credentials ] || continue
+  for service in "${SERVICES[@]}"; do
     id=$(compose ps -q "$service")
     [ -n "$id" ] || return 1
     health=$(docker inspect --format '{{.State.Health.Status}}' "$id")
