@@ -6,6 +6,7 @@
 pub mod builtin;
 mod error;
 mod model;
+pub mod numbers;
 mod parse;
 mod resolve;
 pub mod schedule;

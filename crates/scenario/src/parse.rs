@@ -7,6 +7,7 @@
 
 mod fields;
 mod near;
+mod numbers;
 mod overlay;
 mod path;
 mod reader;
@@ -20,12 +21,12 @@ use toml::de::DeTable;
 use crate::error::{Problem, ScenarioError};
 use crate::model::{Arm, Plan};
 use crate::resolve::{self, ArmHead};
-use path::Table;
 use reader::{Finding, Findings};
 
-pub(crate) use near::hint;
+pub(crate) use near::{hint, near};
+pub(crate) use numbers::{Address, means, numbers_in, put, resolve_tree, shortest, tree_of, value};
 pub(crate) use overlay::default_layer_name;
-pub(crate) use path::Path;
+pub(crate) use path::{Path, Table};
 pub(crate) use reader::Reader;
 pub(crate) use values::{FaultName, LayerTimeout};
 

@@ -1,5 +1,5 @@
 /// The names that `wrong` may have been meant for, nearest first.
-pub(super) fn near<'a>(wrong: &str, names: &[&'a str]) -> Vec<&'a str> {
+pub(crate) fn near<'a>(wrong: &str, names: &[&'a str]) -> Vec<&'a str> {
     let wrong = wrong.to_lowercase().replace('-', "_");
     let most = (wrong.chars().count() / 3).clamp(1, 3);
     let mut found: Vec<_> = names

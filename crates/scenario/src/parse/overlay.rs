@@ -7,7 +7,7 @@
 use toml::Spanned;
 use toml::de::{DeArray, DeValue};
 
-use super::near;
+use super::near::hint;
 use super::path::{Path, Table};
 use super::reader::{Finding, Findings};
 use super::reference;
@@ -83,7 +83,7 @@ impl Overlay<'_> {
             match found.map(|(index, _)| index).collect::<Vec<_>>().as_slice() {
                 [] => {
                     let known: Vec<&str> = names.iter().map(String::as_str).collect();
-                    let hint = near::hint(name, &known);
+                    let hint = hint(name, &known);
                     self.problem(key, &full, &format!("no `[[{path}]]` has that name{hint}"));
                 }
                 // Two tiers or layers of one name are refused where they stand.
@@ -125,7 +125,7 @@ fn can_share_a_name(path: &Path) -> bool {
 }
 
 /// The name of an element of a list, written or by default.
-fn name_of(list: &DeArray<'_>, index: usize, path: &Path) -> String {
+pub(super) fn name_of(list: &DeArray<'_>, index: usize, path: &Path) -> String {
     let text = |key| {
         let value = list[index].get_ref().as_table()?.get(key).map(Spanned::get_ref)?;
         value.as_str().map(str::to_owned)

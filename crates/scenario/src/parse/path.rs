@@ -14,7 +14,7 @@ pub(crate) type Node<'i> = Spanned<DeValue<'i>>;
 pub(crate) struct Path(Vec<Step>);
 
 #[derive(Clone, Debug, Eq, PartialEq)]
-enum Step {
+pub(super) enum Step {
     Key(String),
     Index(usize),
 }
@@ -34,6 +34,11 @@ impl Path {
         let mut steps = self.0.clone();
         steps.push(Step::Index(index));
         Self(steps)
+    }
+
+    /// Its steps, outermost first.
+    pub(super) fn steps(&self) -> &[Step] {
+        &self.0
     }
 
     /// The key `name` beside this one.

@@ -8,7 +8,7 @@ use toml::Spanned;
 use toml::de::{DeValue, ValueDeserializer};
 
 use super::fields::fields_of;
-use super::near;
+use super::near::{hint, near};
 use super::path::{Path, Table};
 use super::reference;
 
@@ -220,11 +220,11 @@ impl<'t, 'i> Reader<'t, 'i> {
         if self.findings.count_only() {
             return;
         }
-        let example = near::near(name, known).first().map_or_else(
+        let example = near(name, known).first().map_or_else(
             || reference::example(&path.to_string()),
             |meant| reference::example(&path.sibling(meant).to_string()),
         );
-        self.problem_with(path, format!("unknown key{}", near::hint(name, known)), example);
+        self.problem_with(path, format!("unknown key{}", hint(name, known)), example);
     }
 }
 
@@ -234,7 +234,7 @@ fn explain(message: &str) -> String {
     if let Some(("unknown field" | "unknown variant", _)) = message.split_once(" `")
         && let Some((wrong, names)) = quoted.split_first()
     {
-        return format!("`{wrong}` is unknown{}", near::hint(wrong, names));
+        return format!("`{wrong}` is unknown{}", hint(wrong, names));
     }
     let given = ["invalid type: ", "invalid value: "];
     let given = given.iter().find_map(|prefix| message.strip_prefix(prefix));
