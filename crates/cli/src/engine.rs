@@ -100,6 +100,7 @@ fn on_the_rig(
         command: run.command(),
         target: run.target.map_or_else(|| Ok(rig::Target::Loopback), |t| t.tiers(run.scenario))?,
         audit: audit.clone(),
+        load_control: None,
     };
     rig::run(options, observer, levers, cancel.clone()).map_err(Failure::usage)
 }

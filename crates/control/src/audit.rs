@@ -1,11 +1,13 @@
 //! The audit log: one JSON object a line, appended, never changed.
 
 use std::collections::VecDeque;
+use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use goodput_policy::lever::Lever;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -73,6 +75,8 @@ struct Sink {
     target: Target,
     failures: u64,
     last_failure: Option<String>,
+    /// Levers pulled, by [`Lever::NAMES`].
+    levers: [u64; Lever::NAMES.len()],
 }
 
 #[derive(Debug)]
@@ -108,6 +112,9 @@ impl Audit {
     /// Appends an entry.
     pub fn append(&self, entry: AuditEntry) {
         let mut sink = self.lock();
+        if let Some(lever) = pulled(&entry) {
+            sink.levers[lever] += 1;
+        }
         let failure = match &mut sink.target {
             Target::Off => None,
             Target::Memory(entries) => {
@@ -141,23 +148,49 @@ impl Audit {
         (sink.failures, sink.last_failure.clone())
     }
 
-    /// The log's own metrics in Prometheus's text format.
+    /// The log's own metrics in Prometheus's text format: lost entries, and the levers among the
+    /// commands.
     pub(crate) fn metrics(&self) -> String {
-        let failures = self.lock().failures;
-        format!(
+        let sink = self.lock();
+        let mut text = format!(
             "# HELP rig_audit_write_failures_total Entries of the audit log that were lost.\n\
              # TYPE rig_audit_write_failures_total counter\n\
-             rig_audit_write_failures_total {failures}\n"
-        )
+             rig_audit_write_failures_total {}\n\
+             # HELP rig_levers_pulled_total Levers pulled at this process, by name.\n\
+             # TYPE rig_levers_pulled_total counter\n",
+            sink.failures
+        );
+        for (name, count) in Lever::NAMES.iter().zip(sink.levers) {
+            // Writing to a string cannot fail.
+            let _ = writeln!(text, "rig_levers_pulled_total{{lever=\"{name}\"}} {count}");
+        }
+        text
     }
 
     fn to(target: Target) -> Self {
-        Self { sink: Arc::new(Mutex::new(Sink { target, failures: 0, last_failure: None })) }
+        Self {
+            sink: Arc::new(Mutex::new(Sink {
+                target,
+                failures: 0,
+                last_failure: None,
+                levers: Default::default(),
+            })),
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, Sink> {
         self.sink.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Which lever was pulled, where that is what the entry says.
+fn pulled(entry: &AuditEntry) -> Option<usize> {
+    let name = match entry.command.as_str() {
+        "PATCH /limiter" => "limiter",
+        command => command.strip_prefix("POST /levers/")?,
+    };
+    let refused = entry.outcome.starts_with("refused");
+    Lever::NAMES.iter().position(|known| *known == name && !refused)
 }
 
 /// One write a line, so that lines of several processes in one file do not mix.

@@ -98,9 +98,13 @@ pub(crate) fn json_of(value: &impl Serialize) -> Value {
     serde_json::to_value(value).unwrap_or_default()
 }
 
-/// Metrics as Prometheus reads them, with the audit log's own.
-pub fn metrics_response(mut text: String, audit: &Audit) -> Response {
+/// Metrics as Prometheus reads them, with those that every process has: the audit log's own, and what
+/// was built.
+pub fn metrics_response(text: String, audit: &Audit) -> Response {
+    // The `prometheus` crate writes infinity as Rust does; the format's own word is `+Inf`.
+    let mut text = text.replace(" inf\n", " +Inf\n");
     text.push_str(&audit.metrics());
+    text.push_str(BUILD_INFO);
     ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text).into_response()
 }
 
@@ -121,3 +125,15 @@ async fn wrong_method(method: Method, uri: Uri) -> ApiError {
         format!("`{}` does not take {method}; the header `Allow` lists what it takes", uri.path()),
     )
 }
+
+const BUILD_INFO: &str = concat!(
+    "# HELP rig_build_info What was built, as labels; always 1.\n",
+    "# TYPE rig_build_info gauge\n",
+    "rig_build_info{version=\"",
+    env!("CARGO_PKG_VERSION"),
+    "\",revision=\"",
+    env!("GOODPUT_REVISION"),
+    "\",rustc=\"",
+    env!("GOODPUT_RUSTC"),
+    "\"} 1\n",
+);

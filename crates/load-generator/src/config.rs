@@ -43,7 +43,7 @@ impl GeneratorConfig {
 }
 
 /// Where the control plane of a load generator listens, and whom it admits.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct ControlConfig {
     /// The address, by default `127.0.0.1:9902`.
     pub bind: SocketAddr,

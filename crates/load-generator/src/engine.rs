@@ -14,6 +14,7 @@ use goodput_scenario::schedule::Schedule;
 
 use crate::board::{Board, Command, Figures, locked};
 use crate::generator::FinishedWindow;
+use crate::metrics::LoadFigures;
 use crate::template::Requests;
 
 /// The load's thread.
@@ -188,13 +189,14 @@ impl Engine {
         let (halted, offered) = (self.progress.halted, self.progress.offered);
         let board = &self.board;
         let (in_flight, connections) = (status.requests_in_flight, status.connections);
+        let load = LoadFigures { rate, offered, in_flight, connections };
         board.client.with_layers(|layers, fold| {
             while let Some((second, window)) = fold.recorder.next_window(now) {
                 // Whoever does not listen does not want them.
                 let _ = self.windows.send(FinishedWindow { second, window });
             }
             fold.hot.flush();
-            board.metrics.update(now, layers, offered, in_flight, connections);
+            board.metrics.update(now, layers, load);
             // A reader that holds the figures now gets the next ones.
             if let Ok(mut figures) = board.figures.try_lock() {
                 let configs = std::mem::take(&mut figures.configs);

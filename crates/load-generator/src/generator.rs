@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::sync::mpsc::{self, Receiver};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
+use std::time::{Instant, SystemTime};
 
 use goodput_client::{Alarm, Client, ClientConfig, Protocol, Target, WallClock, raise_file_limit};
 use goodput_clock::Timestamp;
@@ -21,7 +22,7 @@ use crate::board::{Board, Command, Controlled, Figures};
 use crate::config::{GeneratorConfig, StartError};
 use crate::engine::{Engine, Progress};
 use crate::fold::{Fold, recorder};
-use crate::metrics::metrics;
+use crate::metrics::{RunInfo, metrics};
 use crate::process::memory_peak;
 use crate::template::Requests;
 
@@ -241,9 +242,14 @@ fn board(config: &GeneratorConfig, target: Target, clock: WallClock) -> Result<B
     let layers = scenario.client.layers.clone();
     let clients = scenario.client.clients.max(1);
     let told = Layers::new(layers.clone(), clients, config.seed.stream("metrics"));
-    let run = [scenario.name.as_str(), &config.seed.0.to_string(), &target.to_string()];
-    let (metrics, hot) = metrics(&told, config.scale, run)?;
     let name = target.to_string();
+    let run = RunInfo {
+        scenario: &scenario.name,
+        seed: &config.seed.0.to_string(),
+        target: &name,
+        started: SystemTime::now() + config.epoch.saturating_duration_since(Instant::now()),
+    };
+    let (metrics, hot) = metrics(&told, config.scale, &run)?;
     let fold = Fold::new(hot, config.scale);
     let client = Client::new(client_config(scenario, target, config), clock, fold);
     let figures = Figures {

@@ -3,7 +3,7 @@
 //! The hot path counts in plain numbers of its own thread ([`Hot`]); every tick folds them into the
 //! shared registry, and the layers' counters with them.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use goodput_clock::{Scale, Timestamp};
 use goodput_policy::attempt::FailureClass;
@@ -60,7 +60,28 @@ pub(crate) struct Metrics {
     in_flight: IntGauge,
     connections: IntGauge,
     max_attempts: Gauge,
+    sustained_attempts: Gauge,
     layers: Vec<LayerMetrics>,
+}
+
+/// What is said about the run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RunInfo<'a> {
+    pub(crate) scenario: &'a str,
+    pub(crate) seed: &'a str,
+    pub(crate) target: &'a str,
+    /// When scenario time begins.
+    pub(crate) started: SystemTime,
+}
+
+/// What the load's thread knows of the load.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LoadFigures {
+    /// New requests per second of scenario time.
+    pub(crate) rate: f64,
+    pub(crate) offered: u64,
+    pub(crate) in_flight: u64,
+    pub(crate) connections: u64,
 }
 
 #[derive(Debug)]
@@ -68,6 +89,7 @@ struct LayerMetrics {
     first: IntCounter,
     retries: IntCounter,
     succeeded: IntCounter,
+    cut: IntCounter,
     failed: [IntCounter; FailureClass::ALL.len()],
     suppressed: [IntCounter; StopReason::ALL.len()],
     tokens: Gauge,
@@ -81,7 +103,7 @@ struct LayerMetrics {
 pub(crate) fn metrics(
     layers: &Layers,
     scale: Scale,
-    run: [&str; 3],
+    run: &RunInfo<'_>,
 ) -> prometheus::Result<(Metrics, Hot)> {
     let registry = Registry::new();
     let to_wall = |timeout| scale.to_wall(timeout).as_secs_f64();
@@ -125,27 +147,26 @@ pub(crate) fn metrics(
             "rig_client_max_attempts_per_request",
             "Product of the attempt limits of all layers",
         )?,
+        sustained_attempts: Gauge::new(
+            "rig_client_sustained_attempts_per_request",
+            "Attempts per request that limits and budgets of all layers allow in the long run",
+        )?,
         layers: layer_metrics(&registry, layers, &to_wall)?,
         registry,
     };
     metrics.registry.register(Box::new(metrics.max_attempts.clone()))?;
+    metrics.registry.register(Box::new(metrics.sustained_attempts.clone()))?;
     about(&metrics.registry, run)?;
     Ok((metrics, hot))
 }
 
 impl Metrics {
     /// Brings everything up to date but what [`Hot`] counts.
-    pub(crate) fn update(
-        &self,
-        now: Timestamp,
-        layers: &Layers,
-        offered: u64,
-        in_flight: u64,
-        connections: u64,
-    ) {
-        raise(&self.started, offered);
-        self.in_flight.set(in_flight.cast_signed());
-        self.connections.set(connections.cast_signed());
+    pub(crate) fn update(&self, now: Timestamp, layers: &Layers, load: LoadFigures) {
+        raise(&self.started, load.offered);
+        self.in_flight.set(load.in_flight.cast_signed());
+        self.connections.set(load.connections.cast_signed());
+        self.sustained_attempts.set(layers.sustained_attempts(load.rate));
         self.max_attempts.set(layers.max_attempts() as f64);
         for (index, (metrics, counters)) in self.layers.iter().zip(layers.counters()).enumerate() {
             metrics.update(counters);
@@ -167,6 +188,7 @@ impl LayerMetrics {
         raise(&self.first, counters.first);
         raise(&self.retries, counters.retries);
         raise(&self.succeeded, counters.succeeded);
+        raise(&self.cut, counters.cut);
         for (metric, count) in self.failed.iter().zip(counters.failed) {
             raise(metric, count);
         }
@@ -190,7 +212,7 @@ fn layer_metrics(
     let results = counters(
         registry,
         "attempts_finished_total",
-        "Tries of a retry layer that ended, by result",
+        "Tries of a retry layer that ended, by result; cut by the time-out of an outer layer",
         &["layer", "outcome"],
     )?;
     let suppressed = counters(
@@ -213,6 +235,7 @@ fn layer_metrics(
             first: tries.with_label_values(&[name, "first"]),
             retries: tries.with_label_values(&[name, "retry"]),
             succeeded: results.with_label_values(&[name, "ok"]),
+            cut: results.with_label_values(&[name, "cut"]),
             failed: FailureClass::ALL.map(|class| results.with_label_values(&[name, class.name()])),
             suppressed: StopReason::ALL
                 .map(|reason| suppressed.with_label_values(&[name, reason.name()])),
@@ -223,16 +246,18 @@ fn layer_metrics(
 }
 
 /// What is said about the run and the process.
-fn about(registry: &Registry, [scenario, seed, target]: [&str; 3]) -> prometheus::Result<()> {
-    let run = GaugeVec::new(
-        Opts::new("rig_run_info", "The run; always 1"),
-        &["scenario", "seed", "target"],
+fn about(registry: &Registry, run: &RunInfo<'_>) -> prometheus::Result<()> {
+    let info = GaugeVec::new(
+        Opts::new("rig_run_info", "The run, as labels; always 1"),
+        &["run_id", "scenario", "seed", "target"],
     )?;
-    registry.register(Box::new(run.clone()))?;
-    run.with_label_values(&[scenario, seed, target]).set(1.0);
-    let build = GaugeVec::new(Opts::new("rig_build_info", "The program; always 1"), &["version"])?;
-    registry.register(Box::new(build.clone()))?;
-    build.with_label_values(&[env!("CARGO_PKG_VERSION")]).set(1.0);
+    registry.register(Box::new(info.clone()))?;
+    let started = run.started.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let id = format!("{}-{}", run.scenario, started.as_secs());
+    info.with_label_values(&[id.as_str(), run.scenario, run.seed, run.target]).set(1.0);
+    let start = Gauge::new("rig_run_start_timestamp_seconds", "When scenario time began")?;
+    registry.register(Box::new(start.clone()))?;
+    start.set(started.as_secs_f64());
     registry.register(Box::new(ProcessCollector::for_self()))
 }
 
@@ -252,7 +277,7 @@ fn raise(counter: &IntCounter, total: u64) {
 
 /// Bounds from `first` upwards, with one exactly at each time-out.
 fn seconds(first: f64, timeouts: &[f64]) -> Vec<f64> {
-    let mut bounds: Vec<f64> = (0..26).map(|power| first * 1.6_f64.powi(power)).collect();
+    let mut bounds: Vec<f64> = (0..30).map(|power| first * 1.6_f64.powi(power)).collect();
     bounds.extend(timeouts.iter().filter(|timeout| timeout.is_finite() && **timeout > 0.0));
     bounds.sort_by(f64::total_cmp);
     bounds.dedup();

@@ -63,6 +63,7 @@ pub(crate) struct Metrics {
     service: Histogram,
     gauges: Gauges,
     faults: Vec<FaultMetrics>,
+    phases: [IntGauge; PHASES.len()],
 }
 
 /// What is read from the limiter at each scrape.
@@ -127,7 +128,6 @@ impl Metrics {
         let registry = Registry::new();
         let buckets = buckets(timeouts)?;
         registry.register(Box::new(ProcessCollector::for_self()))?;
-        build_info(&registry)?;
         let finished = int_counters(&registry, "rig_server_requests_total", FINISHED, "outcome")?;
         let shed = int_counters(&registry, "rig_server_requests_shed_total", SHED, "reason")?;
         let busy = CounterVec::new(Opts::new("rig_server_busy_seconds_total", BUSY), &["result"])?;
@@ -155,6 +155,7 @@ impl Metrics {
             service,
             gauges: Gauges::new(&registry)?,
             faults: fault_metrics(&registry)?,
+            phases: phase_metrics(&registry)?,
             registry,
         })
     }
@@ -218,6 +219,10 @@ impl Metrics {
         let fault = &self.faults[label as usize];
         fault.active.set(i64::from(active));
         (if active { &fault.start } else { &fault.end }).set(unix_seconds);
+        let phase = if self.faults.iter().any(|fault| fault.active.get() == 1) { 1 } else { 2 };
+        for (index, gauge) in self.phases.iter().enumerate() {
+            gauge.set(i64::from(index == phase));
+        }
     }
 
     /// How many requests ended so.
@@ -280,20 +285,11 @@ impl Gauges {
 }
 
 fn buckets(timeouts: &[Duration]) -> prometheus::Result<Vec<f64>> {
-    let mut bounds = exponential_buckets(0.001, 1.6, 20)?;
+    let mut bounds = exponential_buckets(0.001, 1.6, 26)?;
     bounds.extend(timeouts.iter().map(Duration::as_secs_f64).filter(|bound| *bound > 0.0));
     bounds.sort_by(f64::total_cmp);
     bounds.dedup();
     Ok(bounds)
-}
-
-fn build_info(registry: &Registry) -> prometheus::Result<()> {
-    let labels = ["version", "revision", "rustc"];
-    let info = IntGaugeVec::new(Opts::new("rig_build_info", "What was built, as labels"), &labels)?;
-    registry.register(Box::new(info.clone()))?;
-    let revision = option_env!("GOODPUT_REVISION").unwrap_or("unknown");
-    info.with_label_values(&[env!("CARGO_PKG_VERSION"), revision, env!("GOODPUT_RUSTC")]).set(1);
-    Ok(())
 }
 
 fn fault_metrics(registry: &Registry) -> prometheus::Result<Vec<FaultMetrics>> {
@@ -314,6 +310,14 @@ fn fault_metrics(registry: &Registry) -> prometheus::Result<Vec<FaultMetrics>> {
         touched: touched.with_label_values(&[*name]),
     };
     Ok(FAULT_LABELS.iter().map(child).collect())
+}
+
+fn phase_metrics(registry: &Registry) -> prometheus::Result<[IntGauge; PHASES.len()]> {
+    let phase = IntGaugeVec::new(Opts::new("rig_phase", PHASE), &["phase"])?;
+    registry.register(Box::new(phase.clone()))?;
+    let phases = PHASES.map(|name| phase.with_label_values(&[name]));
+    phases[0].set(1);
+    Ok(phases)
 }
 
 fn int_counter(registry: &Registry, name: &str, help: &str) -> prometheus::Result<IntCounter> {
@@ -347,6 +351,8 @@ fn gauge(registry: &Registry, name: &str, help: &str) -> prometheus::Result<Gaug
 
 const UPSTREAM_REFUSALS: [&str; 2] = ["upstream-overloaded", "upstream-expired"];
 const FAULT_LABELS: [&str; 2] = ["capacity", "stall"];
+/// The names of the run log's phases.
+const PHASES: [&str; 3] = ["baseline", "fault", "after"];
 
 const RECEIVED: &str = "Requests received, before admission";
 const RETRIES: &str = "Requests received whose attempt number is above 1";
@@ -366,3 +372,4 @@ const FAULT_ACTIVE: &str = "Whether a fault of this kind is in force";
 const FAULT_START: &str = "When a fault of this kind last came into force, 0 before the first";
 const FAULT_END: &str = "When a fault of this kind last ended, 0 before the first";
 const FAULT_TOUCHED: &str = "Requests that arrived while a fault of this kind was in force";
+const PHASE: &str = "Where this server stands against its faults since it started; one is 1";

@@ -57,7 +57,7 @@ impl StopReason {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Exhausted => "exhausted",
-            Self::NotRetryable => "not_retryable",
+            Self::NotRetryable => "not-retryable",
             Self::Deadline => "deadline",
             Self::Budget => "budget",
         }

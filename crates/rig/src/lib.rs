@@ -17,7 +17,7 @@ use std::sync::mpsc::Receiver;
 use goodput_policy::lever::Lever;
 use goodput_runlog::{Cancel, Observer, RunLog};
 
-pub use options::{Remote, RemoteTier, RigError, RunOptions, Target};
+pub use options::{LoadControl, Remote, RemoteTier, RigError, RunOptions, Target};
 
 /// Carries a scenario out and returns what it saw.
 ///

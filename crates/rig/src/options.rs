@@ -1,5 +1,9 @@
+use std::net::SocketAddr;
+use std::sync::mpsc::Sender;
+
 use goodput_clock::{Scale, Seed};
 use goodput_control::Audit;
+use goodput_load_generator::ControlConfig;
 use goodput_scenario::Scenario;
 
 /// What to run, and where.
@@ -19,6 +23,17 @@ pub struct RunOptions {
     pub target: Target,
     /// Where every command to a control plane of a tier that the rig starts is written down.
     pub audit: Audit,
+    /// A control plane of the load generator, for scrapes and levers of others. Default none.
+    pub load_control: Option<LoadControl>,
+}
+
+/// A control plane of a run's load generator, up for as long as the run.
+#[derive(Clone, Debug)]
+pub struct LoadControl {
+    /// Where it listens, and whom it admits.
+    pub config: ControlConfig,
+    /// Whom to tell the address once it listens.
+    pub bound: Option<Sender<SocketAddr>>,
 }
 
 /// Where the load goes.

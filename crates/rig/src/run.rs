@@ -56,9 +56,11 @@ async fn on_stage(
         scale: options.scale,
         epoch,
         drain: Duration::ZERO,
+        control: options.load_control.as_ref().map(|control| control.config.clone()),
         ..GeneratorConfig::new(options.scenario.clone(), stage.target.clone())
     })
     .map_err(|error| RigError::Generator(error.to_string()))?;
+    tell_address(options, &generator);
     let (lever_sender, load_levers) = std::sync::mpsc::channel();
     let targets = Targets::new(stage.tiers.clone(), LoadTarget::Channel(lever_sender));
     let play = PlayOptions {
@@ -204,6 +206,14 @@ impl Run<'_> {
             integrity,
             ending,
         }
+    }
+}
+
+fn tell_address(options: &RunOptions, generator: &Generator) {
+    let bound = options.load_control.as_ref().and_then(|control| control.bound.as_ref());
+    if let (Some(bound), Some(addr)) = (bound, generator.control_addr()) {
+        // Whoever has gone does not want to know.
+        let _ = bound.send(addr);
     }
 }
 

@@ -62,13 +62,13 @@ def tiles(board):
          "rig:goodput:rate10s", "reqps", None, 1),
         ("Throughput", "Requests a second that the server finished. At capacity while goodput is near zero is the signature.",
          "rig:throughput:rate10s", "reqps", None, 1),
-        ("Attempts per request", "How often the server sees each request. 1 is no amplification; above 1.2 after the fault, retries sustain the overload.",
+        ("Attempts/request", "How often the server sees each request. 1 is no amplification; above 1.2 after the fault, retries sustain the overload.",
          "rig:attempts_per_request:ratio_rate10s", "none", [(None, "green"), (1.2, "orange"), (2, "red")], 2),
         ("Utilisation", "Share of slot time in use. High in overload and in metastability alike: read it with Wasted work.",
          "rig:utilisation:ratio_rate10s", "percentunit", [(None, "green"), (0.85, "orange"), (0.98, "red")], 0),
         ("Wasted work", "Share of busy slot time spent for callers who had gone. Above half, drop expired work or shed the queue.",
          "rig:wasted_work:ratio_rate10s", "percentunit", [(None, "green"), (0.1, "orange"), (0.5, "red")], 0),
-        ("Queue delay ÷ time-out", "Median queue delay over the smallest time-out. At 1 and above what is served is dead already.",
+        ("Delay ÷ time-out", "Median queue delay over the smallest time-out. At 1 and above what is served is dead already.",
          "rig:queue_delay_per_timeout:ratio", "none", [(None, "green"), (0.5, "orange"), (1, "red")], 2),
     ]
     for title, text, series, unit, limits, decimals in figures:

@@ -92,8 +92,8 @@ def check(rig, prometheus, moments):
     problems += expect.states(prometheus, moments)
     problems += expect.alerts(prometheus, moments)
     problems += expect.catalogue(prometheus, moments)
-    problems += expect.counters(rig, prometheus, "undefended", "load-generator", end)
-    problems += expect.counters(rig, prometheus, "defended", "load-generator-defended", end)
+    problems += expect.counters(rig, prometheus, "undefended", "load-generator", moments)
+    problems += expect.counters(rig, prometheus, "defended", "load-generator-defended", moments)
     return problems
 
 

@@ -51,6 +51,10 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     #[arg(default_value_t = 100_000)]
     orders: u32,
+    /// A time-out of the callers: the histograms get a boundary there; repeat it for more
+    #[arg(long, value_name = "TIME", value_parser = values::positive_duration)]
+    #[arg(default_value = "5s")]
+    caller_timeout: Vec<Duration>,
     #[command(flatten, next_help_heading = "Limiter")]
     limiter: LimiterArgs,
     #[command(flatten, next_help_heading = "Gateway")]
@@ -165,6 +169,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Exit, Failure> {
         limiter: args.limiter.config(),
         scale: args.speed,
         seed: Seed(args.seed),
+        timeouts: args.caller_timeout.clone(),
         ..ServerConfig::default()
     });
     let server = server.map_err(Failure::usage)?;

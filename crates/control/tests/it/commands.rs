@@ -176,11 +176,19 @@ fn metrics_carry_the_faults_and_the_audit_log() {
     let rig = server();
     let addr = rig.listener.addr();
     ask_json(addr, "POST", "/faults", CUT);
+    ask_json(addr, "POST", "/levers/shed-queue", "{}");
+    ask_json(addr, "POST", "/levers/shed-queue", r#"{"share":2}"#);
+    ask_json(addr, "PATCH", "/limiter", r#"{"slots":4}"#);
     let (status, answer) = ask(addr, "GET", "/metrics", &[], "");
     assert_eq!(status, 200);
     assert!(answer.contains("text/plain; version=0.0.4"), "{answer}");
     assert!(answer.contains("rig_faults 1\n"), "{answer}");
     assert!(answer.contains("rig_audit_write_failures_total 0\n"), "{answer}");
+    // What was refused was not pulled.
+    assert!(answer.contains("rig_levers_pulled_total{lever=\"shed-queue\"} 1\n"), "{answer}");
+    assert!(answer.contains("rig_levers_pulled_total{lever=\"limiter\"} 1\n"), "{answer}");
+    assert!(answer.contains("rig_levers_pulled_total{lever=\"restart\"} 0\n"), "{answer}");
+    assert!(answer.contains("rig_build_info{version=\""), "{answer}");
 }
 
 #[test]

@@ -239,25 +239,31 @@ impl Desk {
     pub(super) fn metrics(&self) -> String {
         let on_it = self.lock();
         let mut text = String::from(
-            "# HELP rig_fault_active Whether the injector holds a fault.\n\
-             # TYPE rig_fault_active gauge\n",
+            "# HELP rig_injector_faults_held Faults that the injector holds.\n\
+             # TYPE rig_injector_faults_held gauge\n",
         );
-        for (name, held) in &on_it.held {
-            let (fault, tier) = (escape(name), escape(&held.tier));
-            // Writing to a string cannot fail.
-            let _ = writeln!(text, "rig_fault_active{{fault=\"{fault}\",tier=\"{tier}\"}} 1");
+        // Writing to a string cannot fail.
+        for (tier, _) in self.targets.tiers() {
+            let held = on_it.held.values().filter(|held| held.tier == *tier).count();
+            let _ = writeln!(text, "rig_injector_faults_held{{tier=\"{}\"}} {held}", escape(tier));
         }
-        for (name, help, count) in [
-            ("rig_fault_injections_total", "Faults put in force.", on_it.injected),
-            ("rig_fault_failures_total", "Faults that never came into force.", on_it.failed),
-            ("rig_fault_losses_total", "Faults that ended before their time.", on_it.lost),
+        for (name, kind, help, count) in [
             (
-                "rig_cleanup_unconfirmed",
-                "Faults not confirmed to have ended.",
+                "faults_injected_total",
+                "counter",
+                "Faults that were put in force and have ended.",
+                on_it.injected,
+            ),
+            ("faults_failed_total", "counter", "Faults that never came into force.", on_it.failed),
+            ("faults_lost_total", "counter", "Faults that ended before their time.", on_it.lost),
+            (
+                "faults_unconfirmed",
+                "gauge",
+                "Faults that could not be confirmed to have ended.",
                 on_it.unconfirmed.len() as u64,
             ),
         ] {
-            let kind = if name.ends_with("_total") { "counter" } else { "gauge" };
+            let name = format!("rig_injector_{name}");
             let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}\n{name} {count}");
         }
         text

@@ -51,7 +51,7 @@ fn a_fault_that_comes_over_http_is_held_past_its_lease_and_ends_on_time() {
     let state = lab.ask(Method::GET, &["state"], Value::Null).unwrap();
     assert_eq!(state["faults"][0]["name"], "f");
     let metrics = block_on(lab.client.metrics()).unwrap();
-    assert!(metrics.contains("rig_fault_active{fault=\"f\",tier=\"order-status\"} 1"), "{metrics}");
+    assert!(metrics.contains("rig_injector_faults_held{tier=\"order-status\"} 1"), "{metrics}");
     wait_for("the end", || !lab.server.is_hurt());
     let lasted = lab.server.first_fault().1;
     assert!(
@@ -61,7 +61,7 @@ fn a_fault_that_comes_over_http_is_held_past_its_lease_and_ends_on_time() {
     let entry = &lab.audit.entries()[0];
     assert_eq!((entry.command.as_str(), entry.by.as_str()), ("POST /faults", "me"));
     wait_for("the injector to let go", || {
-        block_on(lab.client.metrics()).unwrap().contains("rig_fault_injections_total 1")
+        block_on(lab.client.metrics()).unwrap().contains("rig_injector_faults_injected_total 1")
     });
 }
 

@@ -11,6 +11,7 @@ struct LayerChildren {
     first: IntCounter,
     retries: IntCounter,
     succeeded: IntCounter,
+    cut: IntCounter,
     failed: [IntCounter; FailureClass::ALL.len()],
     stopped: [IntCounter; StopReason::ALL.len()],
     tokens: Gauge,
@@ -20,6 +21,8 @@ struct LayerChildren {
 #[derive(Debug)]
 pub(crate) struct LayerMetrics {
     layers: Vec<LayerChildren>,
+    max_attempts: Gauge,
+    sustained_attempts: Gauge,
 }
 
 impl LayerMetrics {
@@ -48,6 +51,11 @@ impl LayerMetrics {
         let stops = counters("rig_client_retries_suppressed_total", STOPS, "reason")?;
         let tokens = gauges("rig_client_retry_budget_tokens", TOKENS)?;
         let timeouts = gauges("rig_client_attempt_timeout_seconds", TIMEOUTS)?;
+        let gauge = |name: &str, help: &str| {
+            let gauge = Gauge::new(name, help)?;
+            registry.register(Box::new(gauge.clone()))?;
+            Ok::<_, prometheus::Error>(gauge)
+        };
         let children = |config: &LayerConfig| {
             let name = config.name.as_str();
             let wall = |timeout| scale.to_wall(timeout).as_secs_f64();
@@ -57,21 +65,32 @@ impl LayerMetrics {
                 first: tries.with_label_values(&[name, "first"]),
                 retries: tries.with_label_values(&[name, "retry"]),
                 succeeded: ends.with_label_values(&[name, "ok"]),
+                cut: ends.with_label_values(&[name, "cut"]),
                 failed: FailureClass::ALL
                     .map(|class| ends.with_label_values(&[name, class.name()])),
                 stopped: StopReason::ALL.map(|why| stops.with_label_values(&[name, why.name()])),
                 tokens: tokens.with_label_values(&[name]),
             }
         };
-        Ok(Self { layers: configs.iter().map(children).collect() })
+        Ok(Self {
+            layers: configs.iter().map(children).collect(),
+            max_attempts: gauge("rig_client_max_attempts_per_request", MAX_ATTEMPTS)?,
+            sustained_attempts: gauge("rig_client_sustained_attempts_per_request", SUSTAINED)?,
+        })
     }
 
     /// Takes over what the layers have counted.
     pub(crate) fn update(&self, now: Timestamp, layers: &Layers) {
+        self.max_attempts.set(layers.max_attempts() as f64);
+        // A gateway does not know the rate that it is offered; the mean since its start stands for it.
+        let calls = layers.counters().first().map_or(0, |outermost| outermost.first);
+        let rate = calls as f64 / now.as_secs_f64().max(1.0);
+        self.sustained_attempts.set(layers.sustained_attempts(rate));
         for (index, (children, counters)) in self.layers.iter().zip(layers.counters()).enumerate() {
             raise(&children.first, counters.first);
             raise(&children.retries, counters.retries);
             raise(&children.succeeded, counters.succeeded);
+            raise(&children.cut, counters.cut);
             for (counter, total) in children.failed.iter().zip(counters.failed) {
                 raise(counter, total);
             }
@@ -90,7 +109,11 @@ fn raise(counter: &IntCounter, total: u64) {
 
 const TRIES: &str =
     "Tries that a retry layer sent; those of the innermost layer are attempts on the wire";
-const ENDS: &str = "Tries of a retry layer that ended, by result";
+const ENDS: &str =
+    "Tries of a retry layer that ended, by result; cut by the time-out of an outer layer";
 const STOPS: &str = "Failures after which a layer did not retry, by reason";
 const TOKENS: &str = "Retries that the budgets of a layer would allow";
 const TIMEOUTS: &str = "Time-out of a try of a layer, +Inf where off";
+const MAX_ATTEMPTS: &str = "Product of the attempt limits of all layers";
+const SUSTAINED: &str =
+    "Attempts per request that limits and budgets of all layers allow in the long run";

@@ -292,13 +292,15 @@ fn metrics_have_every_series_from_the_start() {
         "rig_server_requests_shed_total{reason=\"queue-full\"} 0",
         "rig_server_busy_seconds_total{result=\"wasted\"} 0",
         "rig_server_capacity_slots 3",
-        "rig_server_queue_capacity_requests inf",
+        "rig_server_queue_capacity_requests +Inf",
         "rig_server_requests_queued 0",
         "rig_server_queue_oldest_age_seconds 0",
         "rig_server_queue_delay_seconds_count{admitted=\"false\"} 0",
         "rig_server_service_duration_seconds_count 0",
         "rig_fault_active{fault=\"stall\"} 0",
         "rig_fault_injections_total{fault=\"capacity\"} 0",
+        "rig_phase{phase=\"baseline\"} 1",
+        "rig_phase{phase=\"after\"} 0",
     ] {
         assert!(text.lines().any(|line| line == series), "no {series} in {text}");
     }

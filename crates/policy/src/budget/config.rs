@@ -50,6 +50,31 @@ impl BudgetConfig {
         }
     }
 
+    /// The most retries per call that fail for nothing in the long run: what a layer with this budget
+    /// and `retries` can add to the load of a server that stays overloaded. `calls` is the calls of
+    /// the layer per second, over all `instances` that have a budget of their own.
+    ///
+    /// A budget that successes fill lets fewer through the less succeeds; counted is the most. What a
+    /// bucket holds at first is not counted, since it is spent once.
+    pub fn sustained_retries(&self, retries: u32, calls: f64, instances: u32) -> f64 {
+        let allowed = match self {
+            Self::Off => f64::INFINITY,
+            Self::SreRatio(config) => config.ratio.get(),
+            Self::Finagle(config) => {
+                let floor = config.min_per_second * f64::from(instances);
+                // Without calls there is nothing to bound.
+                let floor = if floor > 0.0 { floor / calls.max(f64::MIN_POSITIVE) } else { 0.0 };
+                config.ratio.get() + floor
+            }
+            Self::TokenBucket(config) => config.ratio.get(),
+            Self::GrpcThrottle(config) => config.token_ratio.get(),
+            Self::AwsQuota(config) => {
+                1.0 / f64::from(config.timeout_cost.unwrap_or(config.cost).min(config.cost))
+            }
+        };
+        allowed.min(f64::from(retries))
+    }
+
     /// Checks what the types cannot. What has been deserialised has been checked.
     ///
     /// # Errors

@@ -173,6 +173,24 @@ impl Layers {
             .fold(1, |product, config| product.saturating_mul(u64::from(config.retries) + 1))
     }
 
+    /// The most attempts per request that limits and budgets allow in the long run, while the server
+    /// stays overloaded, at so many requests per second: the amplification k of C_stable = C / k.
+    ///
+    /// # Source
+    ///
+    /// Huang and others, "Metastable Failures in the Wild", OSDI 2022, theorem 2.
+    pub fn sustained_attempts(&self, requests_per_second: f64) -> f64 {
+        let instances = u32::try_from(self.budgets.len() / self.configs.len()).unwrap_or(u32::MAX);
+        self.configs.iter().fold(1.0, |product, config| {
+            let instances = match config.budget_scope {
+                BudgetScope::Client => instances,
+                BudgetScope::Shared => 1,
+            };
+            let calls = requests_per_second * product;
+            product * (1.0 + config.budget.sustained_retries(config.retries, calls, instances))
+        })
+    }
+
     pub(super) fn budget(&mut self, client: u32, layer: usize) -> &mut Budget {
         let client = match self.configs[layer].budget_scope {
             BudgetScope::Client => client as usize,

@@ -9,6 +9,7 @@
 mod headline;
 mod levers;
 mod log;
+mod metrics;
 #[cfg(target_os = "linux")]
 mod processes;
 mod support;

@@ -79,6 +79,7 @@ pub(crate) fn options(scenario: &Scenario, speed: f64, target: Target) -> RunOpt
         command: "a test".to_owned(),
         target,
         audit: Audit::memory(),
+        load_control: None,
     }
 }
 

@@ -1,4 +1,4 @@
-//! Tells the crate which compiler builds it, for `rig_build_info`.
+//! Tells the crate which compiler builds which revision, for `rig_build_info`.
 
 use std::process::Command;
 
@@ -11,4 +11,6 @@ fn main() {
         .unwrap_or_default();
     let version = version.split_whitespace().nth(1).unwrap_or("unknown").to_owned();
     println!("cargo::rustc-env=GOODPUT_RUSTC={version}");
+    let revision = std::env::var("GOODPUT_REVISION").unwrap_or_else(|_| "unknown".to_owned());
+    println!("cargo::rustc-env=GOODPUT_REVISION={revision}");
 }
