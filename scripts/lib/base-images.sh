@@ -100,15 +100,18 @@ rust_root() {
   cp "$sysroot"/bin/{cargo,rustc,rustdoc} "$1/usr/local/bin/"
   cp -a "$sysroot"/lib/*.so* "$1/usr/local/lib/"
   cp -a "$sysroot/lib/rustlib/$target" "$1/usr/local/lib/rustlib/"
+  chroot "$1" cargo --version
 }
 
 prometheus_root() {
   tar -C "$1" -xf "$(base_tar)"
   local debs
   debs=$(mktemp -d)
-  # Unpacked rather than installed: the programs are static, and want no service.
+  # Unpacked rather than installed: the programs need nothing but the C library, and want no service.
   (cd "$debs" && apt-get download prometheus)
-  dpkg-deb --extract "$debs"/prometheus_*.deb "$1"
+  dpkg-deb --fsys-tarfile "$debs"/prometheus_*.deb | tar -C "$1" --keep-directory-symlink -x
+  chroot "$1" prometheus --version
+  chroot "$1" promtool --version
   rm -rf "$debs" "$1/etc/prometheus"
   mkdir -p "$1/etc/prometheus" "$1/prometheus"
   chown 65534:65534 "$1/prometheus"

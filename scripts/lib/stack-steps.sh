@@ -86,6 +86,8 @@ some_seconds_are_good() {
 shed_queue_with_a_budget_recovers() {
   step "a retry budget, and the queue shed"
   typed lever budget sre-ratio >/dev/null
+  # Retries that were granted before wait at most 4 s for their turn, and would fill the queue again.
+  sleep 5
   typed lever shed-queue >/dev/null
   wait_for 30 "goodput is back" good_lately 10 0.95
   typed lever budget off >/dev/null
