@@ -80,6 +80,7 @@ fn run_arms(question: &Question<'_>, arms: &[Arm], cancel: &Cancel, audit: &Audi
             arm: Some(&chosen.name),
             speed,
             target: None,
+            load_control: None,
         };
         engine::carry_out(&run, observer, levers, cancel, audit)
     })

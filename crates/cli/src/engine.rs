@@ -5,8 +5,9 @@ use std::sync::mpsc::Receiver;
 
 use goodput_clock::{Scale, Seed};
 use goodput_control::Audit;
+use goodput_load_generator::ControlConfig;
 use goodput_policy::lever::Lever;
-use goodput_rig::{self as rig, RunOptions};
+use goodput_rig::{self as rig, LoadControl, RunOptions};
 use goodput_runlog::{Cancel, Observer, RunLog};
 use goodput_scenario::Scenario;
 use goodput_simulator as simulator;
@@ -29,6 +30,8 @@ pub(crate) struct Run<'a> {
     pub(crate) speed: Scale,
     /// Somebody's own service; without it, servers on loopback.
     pub(crate) target: Option<&'a Target>,
+    /// The load generator's control plane, for others than the run itself.
+    pub(crate) load_control: Option<&'a ControlConfig>,
 }
 
 /// Somebody's own service.
@@ -100,7 +103,9 @@ fn on_the_rig(
         command: run.command(),
         target: run.target.map_or_else(|| Ok(rig::Target::Loopback), |t| t.tiers(run.scenario))?,
         audit: audit.clone(),
-        load_control: None,
+        load_control: run
+            .load_control
+            .map(|config| LoadControl { config: config.clone(), bound: None }),
     };
     rig::run(options, observer, levers, cancel.clone()).map_err(Failure::usage)
 }

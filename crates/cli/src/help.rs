@@ -63,6 +63,7 @@ pub(crate) const RUN: &str = concat!(
   goodput run database-failover --arm naive --speed 10 --seed 7
   goodput run chaos.toml --target http://127.0.0.1:8080 --control http://127.0.0.1:9901
   goodput run chaos.toml --format json --junit junit.xml
+  goodput run chaos.toml --load-control 127.0.0.1:9902
 
 Without --target the servers of the scenario are started on loopback. With it the load goes there;
 --control names the control plane of each tier of the scenario, outermost first, so that faults

@@ -72,6 +72,10 @@ fn values_of_flags_are_refused_with_an_example() {
             &["run", "steady", "--engine", "simulator", "--target", "http://127.0.0.1:1"],
             "--engine simulator out",
         ),
+        (
+            &["run", "steady", "--engine", "simulator", "--load-control", "127.0.0.1:0"],
+            "listens nowhere",
+        ),
         (&["run", "steady", "--target", "127.0.0.1:80"], "http://127.0.0.1:8080"),
         (&["run", "steady", "--target", "https://a"], "TLS"),
         (&["run", "steady", "--control", "http://127.0.0.1:1"], "--target"),

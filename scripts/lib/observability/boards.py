@@ -17,9 +17,9 @@ def faults(arm):
 
 
 def levers():
-    # A counter's step, drawn for two seconds.
+    # A counter's step, drawn for three seconds: one missed scrape does not hide it.
     return annotation(
-        "Levers", "blue", "sum by (lever) (increase(rig_levers_pulled_total[2s])) > 0",
+        "Levers", "blue", "sum by (lever) (increase(rig_levers_pulled_total[3s])) > 0",
         "Lever: {{lever}}", "pulled", "lever",
     )
 

@@ -1,8 +1,11 @@
 //! `goodput run`: scenarios, one after the other, each judged.
 
+use std::net::SocketAddr;
+
 use clap::Args;
 use goodput_clock::Scale;
-use goodput_control::Audit;
+use goodput_control::{Audit, Guard};
+use goodput_load_generator::ControlConfig;
 use goodput_report::{Report, ReportedRun};
 use goodput_runlog::Cancel;
 use goodput_scenario::Arm;
@@ -30,6 +33,14 @@ pub(crate) struct RunArgs {
     /// The control plane of a tier, outermost first; repeat it for each tier
     #[arg(long, value_name = "URL", value_parser = values::url, requires = "target")]
     control: Vec<String>,
+    /// Listen here, while a run goes on, for scrapes and levers of its load generator, such as
+    /// 127.0.0.1:9902
+    #[arg(long, value_name = "ADDR", value_parser = values::address)]
+    load_control: Option<SocketAddr>,
+    /// A name in the `Host` of requests to --load-control to take besides loopback's; repeat it for
+    /// more
+    #[arg(long, value_name = "NAME", requires = "load_control")]
+    control_host: Vec<String>,
     #[command(flatten)]
     token: TokenArgs,
     #[command(flatten)]
@@ -43,6 +54,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     publish::check(&args.output)?;
     check_single_files(args)?;
     let target = args.target()?;
+    let guard = args.load_guard()?;
     let loaded = args.scenarios.iter().map(|asked| scenarios::load(asked));
     let loaded = loaded.collect::<Result<Vec<_>, _>>()?;
     let arms = loaded.iter().map(|loaded| choose(loaded, args.arm.as_deref()));
@@ -54,7 +66,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
             exits.push(Exit::Interrupted);
             break;
         }
-        exits.push(run_one(args, loaded, arm, target.as_ref(), &cancel)?);
+        exits.push(run_one(args, loaded, arm, (target.as_ref(), guard.as_ref()), &cancel)?);
     }
     Ok(Exit::worst(exits))
 }
@@ -67,7 +79,7 @@ fn run_one(
     args: &RunArgs,
     loaded: &Loaded,
     arm: Option<&Arm>,
-    target: Option<&Target>,
+    (target, guard): (Option<&Target>, Option<&Guard>),
     cancel: &Cancel,
 ) -> Result<Exit, Failure> {
     let speed = args.engine.speed.unwrap_or(Scale::REAL);
@@ -79,7 +91,14 @@ fn run_one(
     let title = format!("{}: {}", scenario.name, args.engine.describe(speed));
     let audit = Audit::memory();
     let engine = args.engine.engine;
-    let run = Run { asked: &loaded.asked, engine, scenario: &scenario, arm, speed, target };
+    let load_control = args.load_control.zip(guard).map(|(bind, guard)| ControlConfig {
+        bind,
+        guard: guard.clone(),
+        audit: audit.clone(),
+    });
+    let load_control = load_control.as_ref();
+    let asked = &loaded.asked;
+    let run = Run { asked, engine, scenario: &scenario, arm, speed, target, load_control };
     let plan = Plan {
         title: &title,
         tasks: &[Task { label, scenario: &scenario, control }],
@@ -123,6 +142,19 @@ fn check_single_files(args: &RunArgs) -> Result<(), Failure> {
 }
 
 impl RunArgs {
+    /// Whom the load generator's control plane admits, where there is one.
+    fn load_guard(&self) -> Result<Option<Guard>, Failure> {
+        if self.load_control.is_none() {
+            return Ok(None);
+        }
+        if self.engine.engine == Engine::Simulator {
+            return Err(Failure::usage(
+                "--load-control: the simulator listens nowhere; leave --engine simulator out",
+            ));
+        }
+        self.token.guard(&self.control_host).map(Some)
+    }
+
     fn target(&self) -> Result<Option<Target>, Failure> {
         let Some(url) = &self.target else { return Ok(None) };
         if self.engine.engine == Engine::Simulator {

@@ -161,6 +161,14 @@ fn an_abandoned_request_is_still_served_and_counts_as_wasted() {
     assert_eq!(counters.cancelled, 0);
     assert!((counters.busy_wasted - 0.4).abs() < 1e-6, "{counters:?}");
     assert_eq!(counters.busy_useful, 0.0);
+    check_nothing_is_left(&server);
+}
+
+/// Handlers that were dropped leave no gauge behind.
+fn check_nothing_is_left(server: &Server) {
+    for gauge in ["requests_in_flight", "requests_queued", "queue_oldest_age_seconds"] {
+        assert_eq!(series(server, &format!("rig_server_{gauge}")), 0.0, "{gauge}");
+    }
 }
 
 #[test]
@@ -171,6 +179,7 @@ fn with_cancel_an_abandoned_request_leaves_the_queue() {
     assert_eq!(state(&server).queued, 0);
     wait_until("the first is served", || state(&server).counters.served == 1);
     assert_eq!(series(&server, "rig_server_requests_total{outcome=\"cancelled\"}"), 3.0);
+    check_nothing_is_left(&server);
 }
 
 #[test]

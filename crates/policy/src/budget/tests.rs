@@ -244,3 +244,36 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn what_fails_for_ever_is_retried_no_more_than_the_bound_and_rates_reach_it() {
+    for (text, is_reached) in [
+        ("\"off\"", true),
+        ("\"sre-ratio\"", true),
+        ("\"finagle\"", true),
+        ("{ kind = \"finagle\", credit = \"success\" }", false),
+        ("\"token-bucket\"", false),
+        ("\"grpc-throttle\"", false),
+        ("\"aws-quota\"", false),
+    ] {
+        let config = parse(text).unwrap();
+        let bound = config.sustained_retries(3, 80.0, 1);
+        let (mut budget, mut retries) = (Budget::new(config), 0_u32);
+        // Eighty requests a second for 500 s; what a bucket held at first is gone after 100.
+        for request in 0..40_000_u64 {
+            let now = Timestamp::from_nanos(request * 12_500_000);
+            budget.on_request(now);
+            budget.on_failure();
+            for _ in 0..3 {
+                if budget.try_retry(now, FailureClass::Timeout).is_none() {
+                    break;
+                }
+                budget.on_failure();
+                retries += u32::from(request >= 8_000);
+            }
+        }
+        let each = f64::from(retries) / 32_000.0;
+        assert!(each <= bound * 1.01, "{text}: {each} retries a request, and the bound is {bound}");
+        assert!(!is_reached || each >= bound * 0.95, "{text}: {each} of {bound}");
+    }
+}

@@ -174,7 +174,7 @@ impl Layers {
     }
 
     /// The most attempts per request that limits and budgets allow in the long run, while the server
-    /// stays overloaded, at so many requests per second: the amplification k of C_stable = C / k.
+    /// stays overloaded, at so many requests per second: the amplification k of `C_stable` = C / k.
     ///
     /// # Source
     ///

@@ -322,3 +322,20 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn sustained_attempts_multiply_over_layers_and_a_budget_makes_them_few() {
+    let close = |layers: &Layers, expected: f64| {
+        let attempts = layers.sustained_attempts(80.0);
+        assert!((attempts - expected).abs() < 1e-9, "{attempts}, not {expected}");
+    };
+    close(&one_layer(|_| {}), 4.0);
+    close(&one_layer(|layer| layer.budget = BudgetConfig::SreRatio(SreRatio::default())), 1.1);
+    // A floor of ten a second counts for each of two clients: 0.2 + 20 / 80.
+    close(&one_layer(|layer| layer.budget = BudgetConfig::Finagle(Finagle::default())), 1.45);
+    let mut two =
+        layers(vec![layer("outer", None, 3, SECOND), layer("inner", Some(SECOND), 1, SECOND)], 1);
+    close(&two, 8.0);
+    assert!(two.set_budget(Some("outer"), BudgetConfig::SreRatio(SreRatio::default())));
+    close(&two, 2.2);
+}
