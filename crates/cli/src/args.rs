@@ -6,7 +6,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use goodput_clock::Scale;
 
 use crate::commands::{
-    compare, completions, demo, fault, healthcheck, lever, load, man, report, run, serve, validate,
+    compare, completions, demo, fault, healthcheck, lesson, lever, load, man, report, run, serve,
+    validate,
 };
 use crate::{help, values};
 
@@ -38,6 +39,8 @@ pub(crate) enum Command {
     Lever(lever::LeverArgs),
     /// Judges a saved run again and draws its report
     Report(report::ReportArgs),
+    /// Explains metastable failure by five small exact models
+    Lesson(lesson::LessonArgs),
     /// Checks scenario files and names every error
     Validate(validate::ValidateArgs),
     /// Asks a control plane whether it is alive, for container health checks

@@ -181,6 +181,16 @@ Judges a saved run again and draws its report; nothing is run.
     exit_codes!()
 );
 
+pub(crate) const LESSON: &str = "Examples:
+  goodput lesson
+  goodput lesson 1
+
+Each model is exact: whole seconds, whole requests, nothing random.
+
+Exit codes:
+  0  the lesson was printed
+  2  there is no such lesson";
+
 pub(crate) const VALIDATE: &str = "Examples:
   goodput validate chaos.toml
   goodput validate -v database-failover

@@ -33,7 +33,8 @@ const ARROWS: [(&str, &[&str]); 15] = [
         ],
     ),
     ("verdict", &["clock", "scenario", "runlog"]),
-    ("experiment", &["clock", "scenario", "runlog", "verdict"]),
+    ("experiment", &["clock", "policy", "scenario", "runlog", "verdict"]),
+    ("lesson", &[]),
     ("report", &["clock", "scenario", "runlog", "verdict", "experiment"]),
     (
         "cli",
@@ -51,14 +52,15 @@ const ARROWS: [(&str, &[&str]); 15] = [
             "rig",
             "verdict",
             "experiment",
+            "lesson",
             "report",
         ],
     ),
 ];
 
 /// Crates without a clock, a thread, a socket, a log or a global.
-const PURE: [&str; 7] =
-    ["clock", "policy", "scenario", "runlog", "simulator", "verdict", "experiment"];
+const PURE: [&str; 8] =
+    ["clock", "policy", "scenario", "runlog", "simulator", "verdict", "experiment", "lesson"];
 
 /// What a pure crate may list besides its siblings.
 const PURE_MAY_USE: [&str; 15] = [

@@ -31,6 +31,7 @@ const COMMANDS: &[&[&str]] = &[
     &["lever", "retries"],
     &["lever", "rate"],
     &["report"],
+    &["lesson"],
     &["validate"],
     &["healthcheck"],
     &["completions"],

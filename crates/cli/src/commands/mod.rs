@@ -5,6 +5,7 @@ pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod fault;
 pub(crate) mod healthcheck;
+pub(crate) mod lesson;
 pub(crate) mod lever;
 pub(crate) mod load;
 pub(crate) mod man;
@@ -27,6 +28,7 @@ pub(crate) fn run(command: Command) -> Result<Exit, Failure> {
         Command::Fault(args) => fault::run(args),
         Command::Lever(args) => lever::run(args),
         Command::Report(args) => report::run(&args),
+        Command::Lesson(args) => lesson::run(&args),
         Command::Validate(args) => validate::run(&args),
         Command::Healthcheck(args) => healthcheck::run(&args),
         Command::Completions(args) => completions::run(&args),
