@@ -62,7 +62,9 @@ impl Invariants {
                     + ended.errors;
             }
             before.hold(run, level);
+            hold_capacity(run, level);
         }
+        run.callers[1..].iter().for_each(hold_attempts);
         let served = self.tiers[0].served + run.tiers[0].counts.served;
         assert!(run.recorder.good_total() <= served, "goodput is at most throughput");
     }
@@ -95,6 +97,30 @@ impl Before {
             tier.name
         );
     }
+}
+
+/// A tier that no fault has hit yet, or whose faults are over, has the capacity of its limiter.
+fn hold_capacity(run: &Simulation<'_>, level: usize) {
+    let tier = &run.tiers[level];
+    let faults = run.options.scenario.faults.iter().filter(|fault| fault.tier == tier.name);
+    // At the very moment of its start or end a fault's turn may be yet to come.
+    if faults.clone().any(|fault| fault.at <= run.now && run.now <= fault.ends()) {
+        return;
+    }
+    assert_eq!(tier.limiter.effect(), Effect::NONE, "no fault is in force at {}", tier.name);
+    if let Capacity::Limited(rate) = tier.limiter.config().capacity {
+        let capacity = tier.limiter.capacity();
+        assert!((capacity - rate.per_second()).abs() < 1e-9, "{capacity} of {rate}");
+    }
+}
+
+/// A call of a gateway makes at most Π(R + 1) attempts; no lever changes its retries.
+fn hold_attempts(gateway: &Caller) {
+    let counters = gateway.layers.counters();
+    let calls = counters.first().map(|outermost| outermost.first).unwrap_or_default();
+    let factor: u64 = gateway.layers.configs().iter().map(|c| u64::from(c.retries) + 1).product();
+    let attempts = counters.last().map(sent).unwrap_or_default();
+    assert!(attempts <= calls * factor, "{attempts} attempts of {calls} calls");
 }
 
 /// Attempts on the wire, by the counters of the innermost layer.

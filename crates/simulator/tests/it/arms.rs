@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use goodput_policy::budget::{BudgetConfig, Credit, Finagle};
+use goodput_clock::Timestamp;
+use goodput_policy::budget::{BudgetConfig, Credit, Finagle, SreRatio};
 use goodput_scenario::{Scenario, builtin};
 use goodput_verdict::{Verdict, holds};
 
@@ -51,16 +52,22 @@ fn without_retries() -> Scenario {
 #[test]
 fn after_a_cut_of_twenty_seconds_each_arm_recovers_in_its_time_or_never() {
     let per_success = Finagle { credit: Credit::Success, ..Finagle::default() };
+    // The window of two minutes is full when the cut comes.
+    let long = SreRatio { window: Duration::from_mins(2), ..SreRatio::default() };
+    let mut long_budget = budget(BudgetConfig::SreRatio(long));
+    long_budget.faults[0].at = Timestamp::from_secs(130);
     let arms = [
         ("no retries", without_retries(), Some((11.0, 25.0))),
         ("gRPC throttle", budget(named("grpc-throttle")), Some((12.0, 25.0))),
         ("AWS quota", budget(named("aws-quota")), Some((16.0, 30.0))),
         ("token bucket", budget(named("token-bucket")), Some((12.0, 25.0))),
         ("SRE 10 %", budget(named("sre-ratio")), Some((28.0, 70.0))),
+        ("SRE 10 %, 120 s", long_budget, Some((64.0, 87.0))),
         ("Finagle per success", budget(BudgetConfig::Finagle(per_success)), Some((39.0, 180.0))),
         ("Finagle per request", budget(named("finagle")), None),
         ("queue bound 150", bounded(150), Some((0.0, 2.0))),
         ("queue bound 500", bounded(500), None),
+        ("queue bound 600", bounded(600), None),
         ("backoff from 2 s", backoff_from(2), None),
         ("backoff from 5 s", backoff_from(5), None),
         ("backoff from 10 s", backoff_from(10), None),

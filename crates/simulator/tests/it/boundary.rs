@@ -53,6 +53,11 @@ fn load_of(rate: f64) -> Scenario {
 
 #[test]
 fn ten_slots_stick_after_the_cuts_of_the_reference() {
+    let bounded = |limit| {
+        let mut scenario = headline();
+        scenario.tiers[0].limiter.queue_limit = QueueLimit::Bounded(limit);
+        scenario
+    };
     assert_boundaries(vec![
         ("none", headline(), 10.27),
         ("no backoff", backoff_from(0), 10.10),
@@ -63,6 +68,7 @@ fn ten_slots_stick_after_the_cuts_of_the_reference() {
         ("load 60", load_of(60.0), 17.6),
         ("load 90", load_of(90.0), 8.8),
         ("load 95", load_of(95.0), 8.3),
+        ("queue bound 600", bounded(600), 10.27),
     ]);
 }
 

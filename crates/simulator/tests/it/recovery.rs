@@ -1,6 +1,9 @@
 //! Reference numbers A: the ways out of a metastable failure.
 
-use goodput_clock::Timestamp;
+use std::time::Duration;
+
+use goodput_clock::{Ratio, Timestamp};
+use goodput_policy::budget::{BudgetConfig, Credit, Finagle};
 use goodput_policy::lever::Lever;
 use goodput_scenario::{PlannedLever, Scenario};
 
@@ -65,10 +68,12 @@ fn with_a_bounded_queue_load_must_fall_below_the_safe_load_for_long_enough() {
 fn with_an_unbounded_queue_only_a_long_block_or_a_cleared_queue_and_a_block_help() {
     let naive = || poisson(headline());
     for (name, pulls, after, works) in [
+        ("block 30 s", block(0.0, 30), 150, false),
         ("block 60 s", block(0.0, 60), 180, false),
         ("block 120 s", block(0.0, 120), 240, false),
         ("block 300 s", block(0.0, 300), 420, true),
         ("clear", vec![(60, Lever::ShedQueue)], 160, false),
+        ("clear and block 15 s", with(block(0.0, 15), Lever::ShedQueue), 140, false),
         ("clear and block 20 s", with(block(0.0, 20), Lever::ShedQueue), 140, true),
         ("restart", vec![(60, Lever::Restart)], 160, false),
     ] {
@@ -123,10 +128,60 @@ fn in_a_fleet_of_a_hundred_clients_quotas_and_floors_add_up() {
     let fleet = |name: &str, after| {
         let mut scenario = budget(named(name));
         scenario.client.clients = 100;
-        scenario.expect.within = std::time::Duration::from_mins(20);
+        scenario.expect.within = Duration::from_mins(20);
         with_cut(scenario, 20.0, after)
     };
     let quota = judged(&fleet("aws-quota", 700), 1).time_to_recover;
     assert!(quota.is_some_and(|seconds| (480.0..=570.0).contains(&seconds)), "{quota:?}");
     assert!(sticks(&fleet("finagle", 600), 1));
+    let per_success = Finagle { credit: Credit::Success, ..Finagle::default() };
+    let mut fleet = fleet("finagle", 600);
+    fleet.client.layers[0].budget = BudgetConfig::Finagle(per_success);
+    assert!(sticks(&fleet, 1), "its floor of 10/s is one of each client");
+}
+
+/// Some 13,000 wait a minute after the cut. A restart drops them: there is goodput for 5 to 6 s, and then
+/// the failure is back.
+#[test]
+fn a_restart_alone_gives_some_seconds_of_goodput_and_relapses() {
+    for seed in 1..=5 {
+        let scenario = pulled(poisson(headline()), &[(60, Lever::Restart)], 120);
+        let pull = fault_ends(&scenario) as usize + 60;
+        let log = log_of(&scenario, seed);
+        let queued = log.windows[pull - 1].tiers[0].queued;
+        assert!((12_000..16_000).contains(&queued), "seed {seed}: {queued}");
+        let good: u64 = log.windows[pull..].iter().map(|window| window.client.good).sum();
+        let seconds = good as f64 / 80.0;
+        assert!((3.5..8.0).contains(&seconds), "seed {seed}: {seconds} s of goodput");
+        assert!(good_share(&log, pull as u64 + 60, pull as u64 + 120) < 0.05);
+    }
+}
+
+/// Who is refused waits outside and comes back: a restart behind a block by 503 for 20 s works with one
+/// seed and relapses with the next. The reference has 4 of 10.
+#[test]
+fn a_restart_and_a_block_of_twenty_seconds_by_503_relapse_with_some_seeds() {
+    let block = Lever::Admit {
+        share: Ratio::ZERO,
+        hold: Some(Duration::from_secs(20)),
+        ramp: Duration::ZERO,
+    };
+    let scenario = pulled(poisson(headline()), &[(60, block), (60, Lever::Restart)], 180);
+    let end = scenario.duration.as_secs();
+    let relapsed =
+        (1..=10).filter(|seed| good_share(&log_of(&scenario, *seed), end - 20, end) < 0.5).count();
+    assert!((1..=8).contains(&relapsed), "{relapsed} of 10");
+}
+
+#[test]
+fn a_cleared_queue_together_with_a_budget_is_back_within_nine_seconds() {
+    let budget = || Lever::Budget { layer: None, budget: named("sre-ratio") };
+    for clear in [Lever::ShedQueue, Lever::Restart] {
+        for seed in 1..=5 {
+            let scenario = pulled(poisson(headline()), &[(60, budget()), (60, clear.clone())], 120);
+            let seconds = judged(&scenario, seed).time_to_recover.unwrap() - 60.0;
+            // Goodput is back from the start of a whole `hold` in the band on, which may begin before.
+            assert!((-10.0..=9.0).contains(&seconds), "seed {seed}, {clear:?}: {seconds}");
+        }
+    }
 }
