@@ -6,8 +6,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use goodput_clock::Scale;
 
 use crate::commands::{
-    compare, completions, demo, fault, healthcheck, lesson, lever, load, man, report, run, serve,
-    validate,
+    compare, completions, demo, drill, fault, healthcheck, hysteresis, lesson, lever, load, man,
+    report, run, serve, validate,
 };
 use crate::{help, values};
 
@@ -29,6 +29,10 @@ pub(crate) enum Command {
     Run(run::RunArgs),
     /// Runs every arm of a scenario and puts them into one table
     Compare(compare::CompareArgs),
+    /// Raises the load in steps and lowers it again: where goodput is lost, and where it returns
+    Hysteresis(hysteresis::HysteresisArgs),
+    /// Tries recovery actions on a metastable failure: which work, and what is the least that does
+    Drill(drill::DrillArgs),
     /// Serves as a tier: an order-status server, or a gateway in front of another service
     Serve(serve::ServeArgs),
     /// Sends an open-loop load to a target, without judging it
@@ -72,6 +76,39 @@ pub(crate) enum Engine {
     Rig,
     /// Virtual time
     Simulator,
+}
+
+/// What a question over many runs is about, and what carries them out.
+#[derive(Args, Debug)]
+pub(crate) struct ChosenArgs {
+    /// The scenario: a file, or the name of one that comes with goodput
+    pub(crate) scenario: String,
+    /// The arm [default: the first that is marked `control`, else the scenario above its arms]
+    #[arg(long, value_name = "ARM")]
+    pub(crate) arm: Option<String>,
+    /// What carries the scenario out
+    #[arg(long, value_enum, default_value_t = Engine::Simulator)]
+    pub(crate) engine: Engine,
+    /// Scenario seconds per wall second on the rig, from 0.1 to 100
+    #[arg(long, value_name = "N", default_value = "10", value_parser = values::speed)]
+    pub(crate) speed: Scale,
+    /// The first seed [default: the scenario's]
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+}
+
+/// Where the answer to a question over many runs goes.
+#[derive(Args, Debug)]
+pub(crate) struct AnswerArgs {
+    /// What stdout shows at the end
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub(crate) format: Format,
+    /// Write the answer as JSON into this file too
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+    /// Show no progress, only the answer
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
 }
 
 /// Which arms are run, and how many side by side.

@@ -88,6 +88,60 @@ All arms share the seed, and so the arrivals.
     exit_codes!()
 );
 
+pub(crate) const HYSTERESIS: &str = concat!(
+    "Examples:
+  goodput hysteresis database-failover
+  goodput hysteresis database-failover --arm drop-expired --step 10
+  goodput hysteresis chaos.toml --from 100 --to 2000 --step 100 --format json
+
+Faults, levers and changes of the load are left out. Each load holds for --dwell on the way up. The
+first that is not served turns the walk round; on the way down a load holds while the backlog falls,
+and the next lower one follows where it does not. Without retries goodput returns where it was lost;
+with k attempts a request it returns at a load that is lower by up to the factor k.
+
+",
+    units!(),
+    "\n\n",
+    "Exit codes:
+  0  the loads were walked
+  2  the command or the scenario is wrong
+  4  interrupted; what was walked is shown"
+);
+
+pub(crate) const DRILL: &str = concat!(
+    "Examples:
+  goodput drill database-failover
+  goodput drill database-failover --action budget+shed-queue --action 'block=?'
+  goodput drill database-failover --action 'load=?:60s' --seeds 10
+  goodput drill database-failover --engine rig --action budget+restart --seeds 1
+
+An action is one or more steps joined by +, pulled one a second in their order:
+  shed-queue          everything that waits is refused
+  restart             the server is restarted
+  drop-expired        the server begins to drop what cannot be answered in time
+  block=60s           nobody is let in for 60 s; who comes gets 503 and behaves by its retry_on
+  admit=20%:60s       20 % are let in for 60 s
+  load=20%:60s        80 % of the users are turned away for 60 s before they ask
+  budget=sre-ratio    a retry budget at every client layer
+  retries=0           no retries at any client layer
+  capacity=2          twice the capacity; capacity=2:60s for 60 s
+  wait=10s            nothing for 10 s
+One number may be ?, such as block=? or load=?:60s: the least that works is sought by bisection, and
+it works when goodput is back for good with every seed. Levers of a server act on the tier that the
+fault hits. On the rig the numbers are given, and each action is one run a seed.
+
+",
+    units!(),
+    "\n\n",
+    "Exit codes:
+  0  an action works
+  1  none does
+  2  the command or the scenario is wrong
+  3  the arm is not metastable, or a run is inconclusive
+  4  interrupted; what was tried is shown, and faults are reverted
+  5  clean-up could not be confirmed: a fault may be in force still"
+);
+
 pub(crate) const SERVE: &str = concat!(
     "Examples:
   goodput serve --slots 10 --capacity 100

@@ -1,11 +1,12 @@
 //! Leaves what a run was: on stdout, in its folder, and in the files that were asked for.
 
 use std::io::{self, IsTerminal};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use goodput_report::{Report, RunFolder, TextStyle, write_run_folder};
+use serde::Serialize;
 
-use crate::args::{Format, OutputArgs, ResultArgs};
+use crate::args::{AnswerArgs, Format, OutputArgs, ResultArgs};
 use crate::display::Display;
 use crate::exit::{Exit, Failure};
 use crate::output;
@@ -16,7 +17,16 @@ pub(crate) fn check(args: &OutputArgs) -> Result<(), Failure> {
         Failure::usage(format!("--out {}: cannot make the folder: {error}", args.out.display()))
     })?;
     let ResultArgs { json, html, junit, .. } = &args.results;
-    for (flag, path) in [("--json", json), ("--html", html), ("--junit", junit)] {
+    check_files([("--json", json), ("--html", html), ("--junit", junit)])
+}
+
+/// Whether the answer's file can be written, before runs are spent on it.
+pub(crate) fn check_answer(args: &AnswerArgs) -> Result<(), Failure> {
+    check_files([("--json", &args.json)])
+}
+
+fn check_files<const N: usize>(files: [(&str, &Option<PathBuf>); N]) -> Result<(), Failure> {
+    for (flag, path) in files {
         let Some(path) = path else { continue };
         let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
         if path.is_dir() || parent.is_some_and(|parent| !parent.is_dir()) {
@@ -45,6 +55,20 @@ pub(crate) fn all(
         output::note(format_args!("report: {}", folder.join("report.html").display()));
     }
     Ok(exit)
+}
+
+/// Prints the answer to a question, and writes the file that its flag names.
+pub(crate) fn answer(
+    args: &AnswerArgs,
+    text: &str,
+    answer: &impl Serialize,
+) -> Result<(), Failure> {
+    let json = serde_json::to_string_pretty(answer).map_err(Failure::usage)? + "\n";
+    match args.format {
+        Format::Text => output::result(text)?,
+        Format::Json => output::result(&json)?,
+    }
+    args.json.as_ref().map_or(Ok(()), |path| write("--json", path, &json))
 }
 
 /// Prints the result and writes the files that the flags name; returns how the command ends.

@@ -1,12 +1,16 @@
 //! Finds scenarios: a file, or one that comes with goodput, by its name.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 
+use goodput_clock::Seed;
+use goodput_runlog::EngineKind;
 use goodput_scenario::builtin::{self, Builtin};
-use goodput_scenario::{Arm, Plan};
+use goodput_scenario::{Arm, Plan, Scenario};
 
+use crate::args::{ChosenArgs, Engine};
 use crate::exit::Failure;
 
 /// A scenario file that was read and is valid.
@@ -48,6 +52,43 @@ impl Loaded {
             )));
         }
         Ok(arms)
+    }
+}
+
+impl ChosenArgs {
+    /// How the scenario is named, which arm of it is meant, and that arm with its seed.
+    pub(crate) fn scenario(&self) -> Result<(String, Option<String>, Scenario), Failure> {
+        let Loaded { asked, plan, .. } = load(&self.scenario)?;
+        let arm = match &self.arm {
+            Some(name) => Some(plan.arm(name).map_err(Failure::usage)?),
+            None => plan.arms.iter().find(|arm| arm.control),
+        };
+        let mut scenario = arm.map_or(&plan.scenario, |arm| &arm.scenario).clone();
+        scenario.seed = self.seed.map_or(scenario.seed, Seed);
+        Ok((asked, arm.map(|arm| arm.name.clone()), scenario))
+    }
+
+    /// What carries the runs out, for the answer.
+    pub(crate) const fn kind(&self) -> EngineKind {
+        match self.engine {
+            Engine::Rig => EngineKind::Rig,
+            Engine::Simulator => EngineKind::Simulator,
+        }
+    }
+
+    /// The command so far, with the flags that are here.
+    pub(crate) fn command(&self, name: &str, arm: Option<&str>) -> String {
+        let mut command = format!("goodput {name} {}", self.scenario);
+        if let Some(arm) = arm {
+            let _ = write!(command, " --arm {arm}");
+        }
+        if self.engine == Engine::Rig {
+            let _ = write!(command, " --engine rig --speed {}", self.speed.speed());
+        }
+        if let Some(seed) = self.seed {
+            let _ = write!(command, " --seed {seed}");
+        }
+        command
     }
 }
 

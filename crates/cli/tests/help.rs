@@ -13,6 +13,8 @@ const COMMANDS: &[&[&str]] = &[
     &["demo"],
     &["run"],
     &["compare"],
+    &["hysteresis"],
+    &["drill"],
     &["serve"],
     &["load"],
     &["fault"],

@@ -6,21 +6,29 @@
 //! again ([`read_run_folder`]).
 
 mod criteria;
+mod drill;
 mod fold;
 mod folder;
 mod format;
 mod html;
+mod hysteresis;
 mod junit;
 mod report;
 mod result;
+mod table;
 mod text;
 mod timeline;
 
 pub use criteria::{Criterion, CriterionOutcome};
+pub use drill::drill_text;
 pub use folder::{
     FolderError, RunFolder, SavedArm, SavedRun, read_run_folder, update_run_folder,
     write_run_folder,
 };
+pub use hysteresis::hysteresis_text;
 pub use report::{Report, ReportedRun};
-pub use result::{RESULT_SCHEMA, ResultFile, RunResult, RunStatus, result_schema, run_log_schema};
+pub use result::{
+    RESULT_SCHEMA, ResultFile, RunResult, RunStatus, drill_schema, hysteresis_schema,
+    result_schema, run_log_schema,
+};
 pub use text::TextStyle;

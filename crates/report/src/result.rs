@@ -1,6 +1,7 @@
 //! `result.json`: the outcome for machines.
 
 use goodput_clock::Seed;
+use goodput_experiment::{Drill, Hysteresis};
 use goodput_runlog::{Ending, EngineKind, Integrity, RunLog};
 use goodput_verdict::{Doubt, Evidence, Exit, PhaseFigures, Span, Verdict};
 use schemars::JsonSchema;
@@ -175,4 +176,14 @@ pub fn result_schema() -> serde_json::Value {
 /// The JSON schema of `runlog.json`.
 pub fn run_log_schema() -> serde_json::Value {
     schemars::schema_for!(RunLog).to_value()
+}
+
+/// The JSON schema of what `goodput drill` writes.
+pub fn drill_schema() -> serde_json::Value {
+    schemars::schema_for!(Drill).to_value()
+}
+
+/// The JSON schema of what `goodput hysteresis` writes.
+pub fn hysteresis_schema() -> serde_json::Value {
+    schemars::schema_for!(Hysteresis).to_value()
 }

@@ -165,7 +165,7 @@ impl TextStyle {
 }
 
 /// Text without control characters, which could otherwise steer the terminal.
-fn plain(text: &str) -> String {
+pub(crate) fn plain(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 

@@ -9,13 +9,18 @@ mod support;
 use std::path::PathBuf;
 
 use goodput_experiment::{FinishedArm, compare_finished};
-use goodput_report::{Report, result_schema, run_log_schema};
+use goodput_report::{Report, drill_schema, hysteresis_schema, result_schema, run_log_schema};
 use goodput_verdict::judge;
 use serde_json::Value;
 
 #[test]
 fn the_committed_schemas_are_those_of_the_code() {
-    for (name, schema) in [("result", result_schema()), ("runlog", run_log_schema())] {
+    for (name, schema) in [
+        ("drill", drill_schema()),
+        ("hysteresis", hysteresis_schema()),
+        ("result", result_schema()),
+        ("runlog", run_log_schema()),
+    ] {
         let path = schema_path(name);
         let generated = serde_json::to_string_pretty(&schema).unwrap() + "\n";
         if std::env::var_os("GOODPUT_WRITE_SCHEMAS").is_some() {

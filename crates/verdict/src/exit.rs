@@ -104,6 +104,7 @@ mod tests {
             baseline: None,
             time_to_recover,
             relapsed: None,
+            settled: None,
             goodput_lost: 0.0,
             doubts: vec![],
             evidence: vec![],

@@ -67,6 +67,7 @@ pub fn judge(log: &RunLog, scenario: &Scenario) -> Judgement {
         baseline,
         time_to_recover: outcome.recovered,
         relapsed: outcome.relapsed,
+        settled: outcome.settled,
         goodput_lost: goodput_lost(&series, trigger, baseline),
         evidence: evidence::all(&case, &backlog),
         doubts,
@@ -110,6 +111,7 @@ struct Outcome {
     disturbed: bool,
     recovered: Option<f64>,
     relapsed: Option<f64>,
+    settled: Option<f64>,
     at_end: bool,
 }
 
@@ -156,8 +158,14 @@ impl Band<'_> {
             None => (calm..=last).find(|t| !self.holds(*t)).map(|t| t as f64),
         };
         let Some(origin) = origin else {
-            let origin = calm as f64;
-            return Outcome { origin, disturbed: false, recovered: None, relapsed: None, at_end };
+            return Outcome {
+                origin: calm as f64,
+                disturbed: false,
+                recovered: None,
+                relapsed: None,
+                settled: None,
+                at_end,
+            };
         };
         let after = origin.ceil() as u64..=last;
         let back = after.clone().find(|t| self.holds(*t));
@@ -169,6 +177,7 @@ impl Band<'_> {
             disturbed: true,
             recovered: back.map(since),
             relapsed: left.flatten().map(since),
+            settled: back.filter(|_| at_end).map(|back| since(out.map_or(back, |out| out + 1))),
             at_end,
         }
     }

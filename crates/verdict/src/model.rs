@@ -68,6 +68,9 @@ pub struct Judgement {
     pub time_to_recover: Option<f64>,
     /// Seconds since the trigger's end at which goodput last left its band after it had been back.
     pub relapsed: Option<f64>,
+    /// From the trigger's end until goodput was back for good; absent where it was not in its band at
+    /// the end.
+    pub settled: Option<f64>,
     /// Requests that would have been good at the baseline's ratio since the trigger began, and were
     /// not.
     pub goodput_lost: f64,

@@ -3,8 +3,10 @@
 pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod demo;
+pub(crate) mod drill;
 pub(crate) mod fault;
 pub(crate) mod healthcheck;
+pub(crate) mod hysteresis;
 pub(crate) mod lesson;
 pub(crate) mod lever;
 pub(crate) mod load;
@@ -23,6 +25,8 @@ pub(crate) fn run(command: Command) -> Result<Exit, Failure> {
         Command::Demo(args) => demo::run(&args),
         Command::Run(args) => run::run(&args),
         Command::Compare(args) => compare::run(&args),
+        Command::Hysteresis(args) => hysteresis::run(&args),
+        Command::Drill(args) => drill::run(&args),
         Command::Serve(args) => serve::run(&args),
         Command::Load(args) => load::run(&args),
         Command::Fault(args) => fault::run(args),

@@ -146,7 +146,7 @@ fn goodput_that_comes_back_and_stays_has_recovered() {
     assert_eq!(judgement.verdict, Verdict::Recovered, "{judgement:#?}");
     // The span from 95 s is whole; one that starts half a second earlier would have lacked 5 %.
     assert_eq!(judgement.time_to_recover, Some(15.0));
-    assert_eq!(judgement.relapsed, None);
+    assert_eq!((judgement.relapsed, judgement.settled), (None, Some(15.0)));
     assert!((judgement.goodput_lost - (20.0 * 60.0 + 15.0 * 80.0)).abs() < 1e-6);
     let baseline = judgement.baseline.unwrap();
     assert_eq!((baseline.span.from, baseline.span.to, baseline.ratio), (5.0, 60.0, 1.0));
@@ -226,7 +226,19 @@ fn a_relapse_that_lasts_to_the_end_is_metastable_and_told() {
     let judgement = judge(&log(relapse), &faulted());
     assert_eq!(judgement.verdict, Verdict::Metastable);
     assert_eq!(judgement.time_to_recover, Some(0.0));
-    assert_eq!(judgement.relapsed, Some(21.0));
+    assert_eq!((judgement.relapsed, judgement.settled), (Some(21.0), None));
+}
+
+#[test]
+fn goodput_that_relapses_once_more_settles_only_then() {
+    let relapse = |second| match second {
+        110..150 => degraded(second, 0, 700),
+        _ => calm(second),
+    };
+    let judgement = judge(&log(relapse), &faulted());
+    assert_eq!(judgement.verdict, Verdict::Recovered);
+    assert_eq!(judgement.time_to_recover, Some(0.0));
+    assert_eq!((judgement.relapsed, judgement.settled), (Some(21.0), Some(70.0)));
 }
 
 #[test]
