@@ -18,9 +18,10 @@ COLOURS = {
     "given_up": "text",
     "wasted work": "red",
     "utilisation": "blue",
+    "admitted": "text",
     "smallest time-out": "red",
 }
-DASHED = {"offered", "capacity", "safe capacity C/k", "smallest time-out", "limit", "slots", "bound"}
+DASHED = {"offered", "capacity", "safe capacity C/k", "smallest time-out", "limit", "slots", "bound", "admitted"}
 
 STATES = [("stable", "green"), ("vulnerable", "yellow"), ("degraded", "orange"), ("METASTABLE", "red")]
 PHASES = [("before the fault", "blue"), ("fault", "red"), ("after the fault", "semi-dark-blue")]

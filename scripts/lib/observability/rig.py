@@ -18,8 +18,9 @@ def build(release=False):
     """Builds the program and returns its path; GOODPUT names one that is built already."""
     if os.environ.get("GOODPUT"):
         return pathlib.Path(os.environ["GOODPUT"])
-    profile = ["--release"] if release else []
-    subprocess.run(["cargo", "build", "--quiet", "--package", "goodput", *profile], cwd=ROOT, check=True)
+    # Of the whole workspace, so that what the tests have built serves here too.
+    profile = ["--release", "--package", "goodput"] if release else ["--workspace", "--bins"]
+    subprocess.run(["cargo", "build", "--quiet", *profile], cwd=ROOT, check=True)
     target = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
     return target / ("release" if release else "debug") / "goodput"
 
