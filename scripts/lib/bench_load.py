@@ -321,6 +321,7 @@ def layers(nginx):
 [load]\nrate = 10000\narrivals = "constant"\n[request]\npath = "/"
 [client]\nmax_connections = 8000\nconnect_rate = 20000\n{tries}timeout = "2s"
 [[tier]]\nname = "order-status"\ncapacity = 100000
+[expect]\nhold = "1s"
 """)
         return [*GOODPUT, str(path), "--target", nginx.url]
     used = {1: [], 3: []}
