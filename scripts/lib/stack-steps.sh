@@ -119,6 +119,23 @@ edge_block_recovers() {
   wait_for 30 "goodput is back" good_lately 10 0.95
 }
 
+# One person alone, without a terminal: the token is asked of the engine, the ports are those of the environment.
+game_day_leaves_its_report() {
+  step "leading a game day"
+  local runs
+  runs=$(mktemp -d)
+  scripts/game-day --yes --runs "$runs" --round restart,budget+shed-queue --baseline 20s --observe 40s --watch 25s \
+    --restart-with 'docker-compose restart --timeout 5 order-status' >"$runs/said" 2>&1 </dev/null ||
+    fail "the game day ended with $?: $(tail -n 40 "$runs/said")"
+  jq --exit-status '.outcome == "recovered" and .reverted and .prometheus.state == "up" and
+      (.rounds[0] | .verdict == "metastable" and .time_to_alert != null and
+        (.steps | map(.outcome)) == ["relapsed", "recovered"])' "$runs"/*-game-day/result.json >/dev/null ||
+    fail "the game day went otherwise: $(cat "$runs"/*-game-day/report.md)"
+  [ -s "$(echo "$runs"/*-game-day/report.html)" ] || fail "the game day left no page"
+  scripts/game-day abort --runs "$runs" | tail -n 1
+  rm -rf "$runs"
+}
+
 wrong_commands_are_told() {
   step "giving wrong commands"
   local told
@@ -131,6 +148,25 @@ wrong_commands_are_told() {
     fail "two stacks share a port"
   [[ $told == *"$ORDER_STATUS_PORT"* || $told == *"$ORDER_STATUS_CONTROL_PORT"* ]] || fail "a busy port is not told: $told"
   COMPOSE_PROJECT_NAME=goodput-check-2 compose down --volumes >/dev/null 2>&1
+}
+
+# A game day whose stack is about to go.
+game_day_begins() {
+  step "beginning a game day"
+  DOWN_RUNS=$(mktemp -d)
+  scripts/game-day --yes --runs "$DOWN_RUNS" --baseline 5s --cut-for 60s --lost 5s >"$DOWN_RUNS/said" 2>&1 </dev/null &
+  GAME_DAY=$!
+  wait_for 60 "it cuts" grep --quiet "the cut is in force" "$DOWN_RUNS/said"
+}
+
+game_day_keeps_its_evidence() {
+  step "reading what the game day saw"
+  local code=0
+  wait "$GAME_DAY" || code=$?
+  [ "$code" -eq 3 ] || fail "a game day without its stack ended with $code: $(tail -n 20 "$DOWN_RUNS/said")"
+  grep --quiet "has not answered" "$DOWN_RUNS"/*-game-day/report.md || fail "its report does not say why it ended"
+  [ "$(wc -l <"$(echo "$DOWN_RUNS"/*-game-day/samples.jsonl)")" -ge 20 ] || fail "its samples are lost"
+  rm -rf "$DOWN_RUNS"
 }
 
 # Taken down in mid-run: what was seen stays until the check has read it, and nothing else does.
