@@ -173,7 +173,7 @@ impl Audit {
                 target,
                 failures: 0,
                 last_failure: None,
-                levers: Default::default(),
+                levers: [0; Lever::NAMES.len()],
             })),
         }
     }
