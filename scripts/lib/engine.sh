@@ -4,7 +4,7 @@
 #   engine_stop     stops it and removes its data; for a trap, harmless where nothing was started
 
 ENGINE_DIR=""
-ENGINE_BRIDGE="goodput0"
+ENGINE_BRIDGE=""
 
 engine_start() {
   ENGINE_DIR=$(mktemp -d /var/tmp/goodput-engine.XXXXXX)
@@ -17,12 +17,12 @@ engine_start() {
     iptables-save --table "$table"
   done >"$ENGINE_DIR/iptables"
   cat /proc/sys/net/ipv4/ip_forward >"$ENGINE_DIR/ip_forward"
-  ip link add "$ENGINE_BRIDGE" type bridge
-  ip address add 172.31.240.1/24 dev "$ENGINE_BRIDGE"
-  ip link set "$ENGINE_BRIDGE" up
+  local net
+  net=$(engine_bridge)
+  ENGINE_BRIDGE="goodput$net"
   dockerd --host "$DOCKER_HOST" --data-root "$ENGINE_DIR/data" --exec-root "$ENGINE_DIR/exec" \
     --pidfile "$ENGINE_DIR/pid" --bridge "$ENGINE_BRIDGE" \
-    --default-address-pool base=172.31.241.0/24,size=28 >"$ENGINE_DIR/log" 2>&1 &
+    --default-address-pool base="172.31.$((net + 1)).0/24,size=28" >"$ENGINE_DIR/log" 2>&1 &
   local waited=0
   until docker version >/dev/null 2>&1; do
     if ! kill -0 $! 2>/dev/null || [ "$waited" -ge 60 ]; then
@@ -48,11 +48,42 @@ engine_stop() {
       waited=$((waited + 1))
     done
   fi
-  iptables-restore <"$ENGINE_DIR/iptables" || true
-  cat "$ENGINE_DIR/ip_forward" >/proc/sys/net/ipv4/ip_forward || true
+  engine_restore_firewall || true
   ip link delete "$ENGINE_BRIDGE" 2>/dev/null || true
   # Mounts that an engine leaves where it was killed.
   awk -v dir="$ENGINE_DIR/" 'index($2, dir) == 1 { print $2 }' /proc/mounts | sort -r | xargs -r -n 1 umount -l
   rm -rf "$ENGINE_DIR"
   ENGINE_DIR=""
+}
+
+# Makes a bridge that no other engine of this kind has, and prints its number: the third byte of its network.
+engine_bridge() {
+  local net
+  for net in 240 242 244 246 248 250 252; do
+    if ip link add "goodput$net" type bridge 2>/dev/null; then
+      ip address add "172.31.$net.1/24" dev "goodput$net"
+      ip link set "goodput$net" up
+      echo "$net"
+      return
+    fi
+  done
+  echo "no bridge can be made: \`ip link add goodput240 type bridge\` says why" >&2
+  return 1
+}
+
+# As it was before, or, where another engine has rules of its own, without those of this one's bridge.
+engine_restore_firewall() {
+  if ! grep --quiet DOCKER "$ENGINE_DIR/iptables"; then
+    iptables-restore <"$ENGINE_DIR/iptables"
+    cat "$ENGINE_DIR/ip_forward" >/proc/sys/net/ipv4/ip_forward
+    return
+  fi
+  local table
+  for table in filter nat; do
+    iptables-save --table "$table" | grep -- "^-A .*\b$ENGINE_BRIDGE\b" | sed 's/^-A/-D/' |
+      while read -r rule; do
+        # shellcheck disable=SC2086 # a rule is words
+        iptables --table "$table" $rule
+      done
+  done
 }
