@@ -84,7 +84,7 @@ class Run:
     """What one run of a tool used and sent."""
 
     def __init__(self, nginx, command, freeze=None, capture=False):
-        self.rss = []
+        self.rss, self.memory = [], 0.0
         dump = self.capture(nginx) if capture else None
         before = nginx.count()
         start = time.time()
@@ -105,7 +105,6 @@ class Run:
             timer.join()
         self.sent = nginx.count() - before
         self.cpu = usage.ru_utime + usage.ru_stime
-        self.memory = usage.ru_maxrss / 1024
         self.output = (FOLDER / "tool.log").read_text()
         if dump:
             time.sleep(0.5)
@@ -120,12 +119,17 @@ class Run:
         return self.cpu / max(self.sent, 1) * 1e5
 
     def watch(self, pid):
+        """Resident memory twice a second. The kernel's maximum of a child would count this process too,
+        which the child was before it became the tool."""
         while not self.over.wait(0.5):
             try:
                 pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+                status = Path(f"/proc/{pid}/status").read_text()
             except (OSError, IndexError):
                 return
             self.rss.append(pages * resource.getpagesize() / 2**20)
+            peak = [line for line in status.splitlines() if line.startswith("VmHWM:")]
+            self.memory = max([self.memory, *(int(line.split()[1]) / 1024 for line in peak)])
 
     def freeze(self, nginx, before, after, length):
         # Some tools take seconds to start.
