@@ -4,7 +4,7 @@ use std::thread;
 
 use goodput_clock::{Scale, Seed};
 use goodput_control::Audit;
-use goodput_experiment::{FinishedArm, compare_finished};
+use goodput_experiment::{FinishedArm, compare_judged};
 use goodput_report::Report;
 use goodput_runlog::Cancel;
 use goodput_scenario::Arm;
@@ -13,7 +13,7 @@ use crate::args::{ArmsArgs, Engine, EngineArgs, OutputArgs};
 use crate::engine::{self, Run};
 use crate::exit::{Exit, Failure};
 use crate::scenarios::Loaded;
-use crate::session::{self, Outcomes, Plan, Task};
+use crate::session::{self, Batch, Outcomes, Task};
 use crate::{output, publish, signals};
 
 /// What is compared, and how.
@@ -35,8 +35,9 @@ pub(crate) struct Question<'a> {
 
 /// Runs the arms, prints the table and leaves the folder.
 pub(crate) fn answer(question: &Question<'_>) -> Result<Exit, Failure> {
-    publish::check(question.output)?;
+    question.engine.check()?;
     let mut arms = question.loaded.arms(&question.arms.arms)?;
+    let _place = publish::check(question.output)?;
     let seed = question.engine.seed_or(&question.loaded.plan.scenario);
     for arm in &mut arms {
         arm.scenario.seed = seed;
@@ -63,7 +64,7 @@ fn run_arms(question: &Question<'_>, arms: &[Arm], cancel: &Cancel, audit: &Audi
         tasks.len(),
         question.engine.describe(speed)
     );
-    let plan = Plan {
+    let batch = Batch {
         title: &title,
         tasks: &tasks,
         jobs,
@@ -71,7 +72,7 @@ fn run_arms(question: &Question<'_>, arms: &[Arm], cancel: &Cancel, audit: &Audi
         display: question.output.display(),
         cancel,
     };
-    session::run_all(&plan, &|index, observer, levers| {
+    session::run_all(&batch, &|index, observer, levers| {
         let chosen = &arms[index];
         let run = Run {
             asked: &question.loaded.asked,
@@ -95,9 +96,13 @@ fn publish_all(
 ) -> Result<Exit, Failure> {
     let mut exits = Vec::new();
     let mut finished = Vec::new();
+    let mut judgements = Vec::new();
     for (arm, outcome) in arms.iter().zip(outcomes) {
         match outcome {
-            Some(Ok(run)) => finished.push((arm, run.log)),
+            Some(Ok(run)) => {
+                finished.push((arm, run.log));
+                judgements.push(run.judgement);
+            }
             Some(Err(failure)) => {
                 output::error(format_args!("arm {}: {failure}", arm.name));
                 exits.push(failure.exit);
@@ -107,7 +112,7 @@ fn publish_all(
     }
     if !finished.is_empty() {
         let finished: Vec<_> = finished.iter().map(|(arm, log)| FinishedArm { arm, log }).collect();
-        let comparison = compare_finished(&finished);
+        let comparison = compare_judged(&finished, judgements);
         let report = Report::comparison(&comparison, &finished, command);
         exits.push(publish::all(question.output, &report, &question.loaded.text, audit)?);
     }

@@ -6,7 +6,9 @@ use std::future::Future;
 use std::path::Path;
 
 use goodput_control::api::{Cause, FaultView, LoadState, ServerState};
-use goodput_control::{Audit, ClientError, ControlClient, Guard, TOKEN_FLAG, Token};
+use goodput_control::{
+    Audit, ClientError, ControlClient, Guard, TOKEN_FLAG, TOKEN_VARIABLE, Token,
+};
 use goodput_policy::fault::{CapacityMode, FaultKind};
 use serde::Serialize;
 use serde_json::Value;
@@ -30,6 +32,18 @@ impl TokenArgs {
         let text = text.trim().to_owned();
         Token::new(&text).map_err(|error| Failure::usage(format!("{TOKEN_FLAG}: {error}")))?;
         Ok(Some(text))
+    }
+
+    /// Refuses a token that is on the command line and has no effect without `flag`. One in the
+    /// environment may be there for another command.
+    pub(crate) fn refuse_without(&self, flag: &str) -> Result<(), Failure> {
+        let environment = std::env::var(TOKEN_VARIABLE).ok();
+        if self.token.is_some() && self.token != environment {
+            return Err(Failure::usage(format!(
+                "{TOKEN_FLAG} has no effect without {flag}; add {flag}, or leave it out"
+            )));
+        }
+        Ok(())
     }
 
     /// The token, read from its file where it names one.

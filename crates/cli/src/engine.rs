@@ -51,6 +51,17 @@ impl EngineArgs {
         self.seed.map_or(scenario.seed, Seed)
     }
 
+    /// Refuses what has no effect.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        if self.engine == Engine::Simulator && self.speed.is_some() {
+            return Err(Failure::usage(
+                "--speed is for the rig: virtual time goes as fast as it can; leave one of --speed and \
+                 --engine simulator out",
+            ));
+        }
+        Ok(())
+    }
+
     /// How fast and on what, in words.
     pub(crate) fn describe(&self, speed: Scale) -> String {
         match self.engine {

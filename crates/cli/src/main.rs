@@ -20,10 +20,13 @@ mod values;
 
 use std::process::ExitCode;
 
+use clap::error::{ContextKind, ContextValue};
 use clap::{Command, CommandFactory, FromArgMatches};
 
 fn main() -> ExitCode {
-    let matches = with_negative_numbers(args::Arguments::command()).get_matches();
+    let matches = with_negative_numbers(args::Arguments::command())
+        .try_get_matches()
+        .unwrap_or_else(|error| without_credentials(error).exit());
     let arguments =
         args::Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     let exit = commands::run(arguments.command).unwrap_or_else(|failure| {
@@ -39,4 +42,17 @@ fn with_negative_numbers(command: Command) -> Command {
     names.into_iter().fold(command.allow_negative_numbers(true), |command, name| {
         command.mut_subcommand(name, with_negative_numbers)
     })
+}
+
+/// The error without the user and the password of a URL that it repeats.
+fn without_credentials(mut error: clap::Error) -> clap::Error {
+    let shown = error.get(ContextKind::InvalidValue).and_then(|value| {
+        let ContextValue::String(value) = value else { return None };
+        let (before, after) = value.rsplit_once('@')?;
+        before.contains(':').then(|| format!("…@{after}"))
+    });
+    if let Some(shown) = shown {
+        error.insert(ContextKind::InvalidValue, ContextValue::String(shown));
+    }
+    error
 }

@@ -1,5 +1,6 @@
 //! Leaves what a run was: on stdout, in its folder, and in the files that were asked for.
 
+use std::fs;
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
@@ -11,33 +12,91 @@ use crate::display::Display;
 use crate::exit::{Exit, Failure};
 use crate::output;
 
-/// Whether all places can be written that the flags name, before a run is spent on them.
-pub(crate) fn check(args: &OutputArgs) -> Result<(), Failure> {
-    std::fs::create_dir_all(&args.out).map_err(|error| {
-        Failure::usage(format!("--out {}: cannot make the folder: {error}", args.out.display()))
-    })?;
-    let ResultArgs { json, html, junit, .. } = &args.results;
-    check_files([("--json", json), ("--html", html), ("--junit", junit)])
+/// The place of --out, found writable. Folders that were made for it and are still empty in the end
+/// go away again.
+#[derive(Debug)]
+pub(crate) struct Place {
+    /// What was made, outermost first.
+    made: Vec<PathBuf>,
 }
 
-/// Whether the answer's file can be written, before runs are spent on it.
-pub(crate) fn check_answer(args: &AnswerArgs) -> Result<(), Failure> {
-    check_files([("--json", &args.json)])
-}
-
-fn check_files<const N: usize>(files: [(&str, &Option<PathBuf>); N]) -> Result<(), Failure> {
-    for (flag, path) in files {
-        let Some(path) = path else { continue };
-        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-        if path.is_dir() || parent.is_some_and(|parent| !parent.is_dir()) {
-            return Err(Failure::usage(format!(
-                "{flag} {}: not a file in a folder that exists, such as {flag} result{}",
-                path.display(),
-                flag.replace("--", ".").replace("junit", "xml")
-            )));
+impl Drop for Place {
+    fn drop(&mut self) {
+        for folder in self.made.iter().rev() {
+            // One that holds something stays, and so do those around it.
+            let _ = fs::remove_dir(folder);
         }
     }
+}
+
+/// Checks that all places can be written that the flags name, before a run is spent on them. Keep what
+/// is returned until everything is written.
+pub(crate) fn check(args: &OutputArgs) -> Result<Place, Failure> {
+    check_results(&args.results)?;
+    let missing = args.out.ancestors().filter(|folder| !folder.as_os_str().is_empty());
+    let mut made: Vec<_> =
+        missing.take_while(|folder| !folder.exists()).map(Path::to_path_buf).collect();
+    made.reverse();
+    let failed = |error: io::Error| {
+        Failure::usage(format!("--out {}: cannot write there: {error}", args.out.display()))
+    };
+    fs::create_dir_all(&args.out).map_err(failed)?;
+    let place = Place { made };
+    let trial = args.out.join(format!(".goodput-{}", std::process::id()));
+    fs::create_dir(&trial).and_then(|()| fs::remove_dir(&trial)).map_err(failed)?;
+    Ok(place)
+}
+
+/// Checks that the files that the flags name can be written, and that no two are one.
+pub(crate) fn check_results(args: &ResultArgs) -> Result<(), Failure> {
+    let ResultArgs { json, html, junit, .. } = args;
+    check_files(&[("--json", json), ("--html", html), ("--junit", junit)])
+}
+
+/// Checks that the answer's file can be written, before runs are spent on it.
+pub(crate) fn check_answer(args: &AnswerArgs) -> Result<(), Failure> {
+    check_files(&[("--json", &args.json)])
+}
+
+fn check_files(named: &[(&str, &Option<PathBuf>)]) -> Result<(), Failure> {
+    let named = named.iter().filter_map(|(flag, path)| Some((*flag, path.as_deref()?)));
+    let mut known: Vec<(&str, PathBuf)> = Vec::new();
+    for (flag, path) in named {
+        check_file(path).map_err(|error| {
+            Failure::usage(format!(
+                "{flag} {}: cannot write the file: {error}; name one in a folder that exists, such as \
+                 {flag} result{}",
+                path.display(),
+                flag.replace("--", ".").replace("junit", "xml")
+            ))
+        })?;
+        let place = place_of(path);
+        if let Some((other, _)) = known.iter().find(|(_, known)| *known == place) {
+            return Err(Failure::usage(format!(
+                "{other} and {flag} both name {}; give each a file of its own",
+                path.display()
+            )));
+        }
+        known.push((flag, place));
+    }
     Ok(())
+}
+
+/// Opens a file for writing without changing what it holds; one that was not there is not there after.
+fn check_file(path: &Path) -> io::Result<()> {
+    let is_new = path.symlink_metadata().is_err();
+    fs::OpenOptions::new().append(true).create(true).open(path)?;
+    if is_new { fs::remove_file(path) } else { Ok(()) }
+}
+
+/// Where a path leads, whatever it is called.
+fn place_of(path: &Path) -> PathBuf {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new(".")).canonicalize();
+    path.canonicalize()
+        .ok()
+        .or_else(|| Some(folder.ok()?.join(path.file_name()?)))
+        .unwrap_or_else(|| path.to_path_buf())
 }
 
 /// Leaves the folder, prints the result and writes the files that the flags name; returns how the
@@ -97,7 +156,7 @@ impl OutputArgs {
 }
 
 fn write(flag: &str, path: &Path, text: &str) -> Result<(), Failure> {
-    std::fs::write(path, text).map_err(|error| {
+    fs::write(path, text).map_err(|error| {
         Failure::usage(format!("{flag} {}: cannot write the file: {error}", path.display()))
     })
 }

@@ -40,19 +40,19 @@ pub(crate) struct Finished {
 pub(crate) type Outcomes = Vec<Option<Result<Finished, Failure>>>;
 
 /// What carries a task out: its place, who watches, and the levers that a person pulls meanwhile.
-pub(crate) trait Engine:
+pub(crate) trait CarryOut:
     Fn(usize, &mut dyn Observer, Receiver<Lever>) -> Result<RunLog, Failure> + Sync
 {
 }
 
-impl<F> Engine for F where
+impl<F> CarryOut for F where
     F: Fn(usize, &mut dyn Observer, Receiver<Lever>) -> Result<RunLog, Failure> + Sync
 {
 }
 
 /// How runs are carried out.
 #[derive(Debug)]
-pub(crate) struct Plan<'a> {
+pub(crate) struct Batch<'a> {
     /// What is going on, for the first line of the display.
     pub(crate) title: &'a str,
     /// The runs.
@@ -68,23 +68,24 @@ pub(crate) struct Plan<'a> {
 }
 
 /// Carries all tasks out, in their order where not side by side, and judges each.
-pub(crate) fn run_all(plan: &Plan<'_>, engine: &impl Engine) -> Outcomes {
-    let board = Board::new(plan.tasks.iter().map(|task| run_of(task, plan.speed)).collect());
-    let (senders, receivers): (Vec<_>, Vec<_>) = plan.tasks.iter().map(|_| channel()).unzip();
+pub(crate) fn run_all(batch: &Batch<'_>, carry_out: &impl CarryOut) -> Outcomes {
+    let board = Board::new(batch.tasks.iter().map(|task| run_of(task, batch.speed)).collect());
+    let (senders, receivers): (Vec<_>, Vec<_>) = batch.tasks.iter().map(|_| channel()).unzip();
     let work = Work {
-        plan,
+        batch,
         board: &board,
-        order: start_order(plan.tasks, plan.jobs),
+        order: start_order(batch.tasks, batch.jobs),
         next: AtomicUsize::new(0),
         receivers: Mutex::new(receivers.into_iter().map(Some).collect()),
-        outcomes: Mutex::new(plan.tasks.iter().map(|_| None).collect()),
+        outcomes: Mutex::new(batch.tasks.iter().map(|_| None).collect()),
     };
     thread::scope(|scope| {
-        let jobs = plan.jobs.clamp(1, plan.tasks.len().max(1));
-        let threads: Vec<_> = (0..jobs).map(|_| scope.spawn(|| work.carry_out(engine))).collect();
+        let jobs = batch.jobs.clamp(1, batch.tasks.len().max(1));
+        let threads: Vec<_> =
+            (0..jobs).map(|_| scope.spawn(|| work.carry_out(carry_out))).collect();
         let session =
-            Session { title: plan.title, board: &board, cancel: plan.cancel, levers: &senders };
-        plan.display.show(&session, &|| threads.iter().all(thread::ScopedJoinHandle::is_finished));
+            Session { title: batch.title, board: &board, cancel: batch.cancel, levers: &senders };
+        batch.display.show(&session, &|| threads.iter().all(thread::ScopedJoinHandle::is_finished));
         for thread in threads {
             if let Err(panic) = thread.join() {
                 panic::resume_unwind(panic);
@@ -135,7 +136,7 @@ fn run_of(task: &Task<'_>, speed: Scale) -> Run {
 
 /// What the threads share.
 struct Work<'a> {
-    plan: &'a Plan<'a>,
+    batch: &'a Batch<'a>,
     board: &'a Board,
     /// The places of the tasks in the order in which they begin.
     order: Vec<usize>,
@@ -146,14 +147,14 @@ struct Work<'a> {
 
 impl Work<'_> {
     /// Takes one task after the other until there are none or the runs are cancelled.
-    fn carry_out(&self, engine: &impl Engine) {
-        while !self.plan.cancel.is_cancelled() {
+    fn carry_out(&self, carry_out: &impl CarryOut) {
+        while !self.batch.cancel.is_cancelled() {
             let next = self.next.fetch_add(1, Ordering::Relaxed);
             let Some(&index) = self.order.get(next) else { return };
-            let task = &self.plan.tasks[index];
+            let task = &self.batch.tasks[index];
             let Some(levers) = locked(&self.receivers)[index].take() else { return };
             self.board.set_stage(index, Stage::Running);
-            let outcome = engine(index, &mut self.board.observer(index), levers).map(|log| {
+            let outcome = carry_out(index, &mut self.board.observer(index), levers).map(|log| {
                 let judgement = judge(&log, task.scenario);
                 Finished { log, judgement }
             });

@@ -6,7 +6,9 @@ use std::time::Duration;
 use goodput_clock::{Rate, Ratio, Scale, text};
 use goodput_policy::backoff::Backoff;
 use goodput_policy::budget::BudgetConfig;
-use goodput_policy::limiter::{Capacity, QueueLimit, ServiceTime};
+use goodput_policy::fault::{CapacityMode, FaultKind};
+use goodput_policy::limiter::{Capacity, LimiterPatch, QueueLimit, ServiceTime};
+use goodput_policy::retry::validate_retries;
 use goodput_scenario::Arrivals;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -35,15 +37,14 @@ pub(crate) fn ratio(text: &str) -> Result<Ratio, String> {
     text::parse_ratio(text)
 }
 
-/// Reads what a cut leaves: above 0 %, since nothing left is a stall.
+/// Reads what a cut leaves: not nothing, which is a stall.
 pub(crate) fn remaining_capacity(text: &str) -> Result<Ratio, String> {
     let ratio = text::parse_ratio(text)?;
-    if ratio == Ratio::ZERO {
-        return Err(format!(
+    FaultKind::capacity(ratio, CapacityMode::default()).map(|_| ratio).map_err(|_| {
+        format!(
             "`{text}` leaves nothing; use `goodput fault stall` for that, or leave some, such as 40%"
-        ));
-    }
-    Ok(ratio)
+        )
+    })
 }
 
 /// Reads scenario seconds per wall second.
@@ -66,6 +67,13 @@ pub(crate) fn address(text: &str) -> Result<SocketAddr, String> {
 /// Reads an `http` address such as `http://127.0.0.1:8080`, without a trailing slash.
 pub(crate) fn url(text: &str) -> Result<String, String> {
     const HINT: &str = "write such as http://127.0.0.1:8080";
+    // Before anything repeats the text, which may hold a password.
+    let authority = text.split_once("://").map_or(text, |(_, rest)| rest);
+    if authority.split(['/', '?', '#']).next().is_some_and(|authority| authority.contains('@')) {
+        return Err(format!(
+            "a URL takes no user and no password, which would not be sent; {HINT}"
+        ));
+    }
     let rest = match text.split_once("://") {
         Some(("http", rest)) => rest,
         Some(("https", _)) => {
@@ -111,10 +119,15 @@ pub(crate) fn arrivals(text: &str) -> Result<Arrivals, String> {
     match text {
         "constant" => Ok(Arrivals::Constant),
         "poisson" => Ok(Arrivals::Poisson),
-        _ => match text.strip_prefix("batch,size=").map(str::parse) {
-            Some(Ok(size)) if size > 0 => Ok(Arrivals::Batch { size }),
-            _ => Err(format!("`{text}`: write constant, poisson or batch,size=10")),
-        },
+        _ => {
+            let size = text.strip_prefix("batch,size=").and_then(|size| size.parse().ok());
+            size.and_then(Arrivals::batch).ok_or_else(|| {
+                format!(
+                    "`{text}`: write constant, poisson or batch,size=10, with a size from 1 to {}",
+                    Arrivals::LARGEST_BATCH
+                )
+            })
+        }
     }
 }
 
@@ -170,7 +183,25 @@ pub(crate) fn budget(text: &str) -> Result<BudgetConfig, String> {
 
 /// Reads a backoff: its base, and what differs from the defaults.
 pub(crate) fn backoff(text: &str) -> Result<Backoff, String> {
-    named_table(text, "base", "1s or 1s,factor=2,cap=20s,jitter=full")
+    let examples = "1s or 1s,factor=2,cap=20s,jitter=full";
+    let backoff: Backoff = named_table(text, "base", examples)?;
+    match backoff.validate() {
+        Ok(()) => Ok(backoff),
+        Err(invalid) => Err(format!("`{text}`: {invalid}; write {examples}")),
+    }
+}
+
+/// Reads how often a layer retries.
+pub(crate) fn retries(text: &str) -> Result<u32, String> {
+    let retries = text.parse().map_err(|_| format!("`{text}` is not a whole number, such as 3"))?;
+    validate_retries(retries).map(|()| retries).map_err(|invalid| format!("`{text}`: {invalid}"))
+}
+
+/// Reads how many requests are served at once.
+pub(crate) fn slots(text: &str) -> Result<u32, String> {
+    let slots = text.parse().map_err(|_| format!("`{text}` is not a whole number, such as 10"))?;
+    let patch = LimiterPatch { slots: Some(slots), ..LimiterPatch::default() };
+    patch.validate().map(|()| slots).map_err(|invalid| format!("`{text}`: {invalid}"))
 }
 
 /// Reads `first,key=value,…` as the table that a scenario file would hold, so that defaults and
@@ -204,7 +235,7 @@ fn named_table<T: DeserializeOwned>(
 
 /// What is wrong, with the command line's example in the place of the scenario file's.
 fn refusal(text: &str, error: &serde_json::Error, examples: &str) -> String {
-    let error = error.to_string();
+    let error = text::type_in_words(&error.to_string());
     let problem = error.split("; write ").next().unwrap_or_default();
     format!("`{text}`: {problem}; write {examples}")
 }
@@ -216,10 +247,14 @@ mod tests {
     #[test]
     fn urls_are_http_with_a_host() {
         assert_eq!(url("http://127.0.0.1:9901/").unwrap(), "http://127.0.0.1:9901");
-        for text in ["127.0.0.1:9901", "https://a", "ftp://a", "http://", "http:// a"] {
+        let credentials = ["http://me:secret@a", "https://me:secret@a", "me:secret@a"];
+        let others = ["127.0.0.1:9901", "https://a", "ftp://a", "http://", "http:// a"];
+        for text in credentials.into_iter().chain(others) {
             let error = url(text).unwrap_err();
             assert!(error.contains("http://127.0.0.1:8080"), "{error}");
+            assert!(!error.contains("secret"), "{error}");
         }
+        assert!(url("http://a/orders?by=me@home").is_ok());
     }
 
     #[test]
@@ -235,7 +270,7 @@ mod tests {
     #[test]
     fn arrivals_read_as_their_kind() {
         assert_eq!(arrivals("batch,size=10"), Ok(Arrivals::Batch { size: 10 }));
-        for text in ["batch", "batch,size=0", "batch,size=-1", "uniform"] {
+        for text in ["batch", "batch,size=0", "batch,size=-1", "batch,size=100001", "uniform"] {
             assert!(arrivals(text).unwrap_err().contains("poisson"), "{text}");
         }
     }
@@ -243,7 +278,9 @@ mod tests {
     #[test]
     fn a_cut_leaves_something() {
         assert_eq!(remaining_capacity("40%").unwrap().get().to_bits(), 0.4_f64.to_bits());
-        assert!(remaining_capacity("0").unwrap_err().contains("fault stall"));
+        for text in ["0", "0.000009"] {
+            assert!(remaining_capacity(text).unwrap_err().contains("fault stall"), "{text}");
+        }
     }
 
     #[test]
@@ -251,8 +288,28 @@ mod tests {
         let written = backoff("5s,jitter=full,factor=3").unwrap();
         assert_eq!(written.base, Duration::from_secs(5));
         assert_eq!(written.factor.to_bits(), 3.0_f64.to_bits());
-        for text in ["", "5", "5s,full", "5s,jitter=most", "5s,jitter=full,jitter=none"] {
+        for text in [
+            "",
+            "5",
+            "5s,cap=1s",
+            "5s,factor=0",
+            "25h,cap=26h",
+            "5s,full",
+            "5s,jitter=most",
+            "5s,jitter=full,jitter=none",
+        ] {
             assert!(backoff(text).unwrap_err().contains("1s"), "{text}");
+        }
+    }
+
+    #[test]
+    fn retries_and_slots_keep_to_the_policies_ranges() {
+        assert_eq!((retries("100"), slots("1000000")), (Ok(100), Ok(1_000_000)));
+        for text in ["-1", "101", "x", ""] {
+            assert!(retries(text).unwrap_err().contains("such as 3"), "{text}");
+        }
+        for text in ["0", "1000001", "x", ""] {
+            assert!(slots(text).unwrap_err().contains("such as 10"), "{text}");
         }
     }
 

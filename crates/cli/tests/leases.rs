@@ -6,15 +6,12 @@
 
 mod common;
 
-use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use common::{Running, wait_until};
 use goodput_control::ControlClient;
 use goodput_control::api::ServerState;
+use goodput_test_support::Wire;
 
 /// The lease of faults that the command line holds.
 const LEASE: Duration = Duration::from_secs(10);
@@ -30,8 +27,10 @@ impl Held {
     /// Starts both, and waits until the fault's lease has been renewed once.
     fn start(dir: &std::path::Path) -> Self {
         let server = Running::server(dir);
-        let wire = Wire::to(&server.url("control"));
-        let cut = ["fault", "cut", "--to", "40%", "--for", "5m", "--control", &wire.url];
+        let control = server.url("control");
+        let wire = Wire::to(control.trim_start_matches("http://").parse().unwrap());
+        let near = format!("http://{}", wire.addr);
+        let cut = ["fault", "cut", "--to", "40%", "--for", "5m", "--control", &near];
         let held = Self { cut: Running::start(dir, &cut, 0), server, wire };
         wait_until("the lease has been renewed", || {
             let state = held.state();
@@ -121,49 +120,4 @@ fn a_server_that_is_killed_takes_the_fault_with_it() {
     });
     drop(server);
     cut.end().assert_code(1).assert_error(&["ended before its time", "nobody listens"]);
-}
-
-/// A wire to a control plane that can be cut: then nothing gets through in either direction, and no end
-/// of a connection is told the other.
-struct Wire {
-    url: String,
-    cut: Arc<AtomicBool>,
-}
-
-impl Wire {
-    fn to(url: &str) -> Self {
-        let server = url.trim_start_matches("http://").to_owned();
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let url = format!("http://{}", listener.local_addr().unwrap());
-        let cut = Arc::new(AtomicBool::new(false));
-        let is_cut = Arc::clone(&cut);
-        std::thread::spawn(move || {
-            for near in listener.incoming() {
-                let (Ok(near), Ok(far)) = (near, TcpStream::connect(&server)) else { break };
-                let ways = [(near.try_clone().unwrap(), far.try_clone().unwrap()), (far, near)];
-                for (from, to) in ways {
-                    let is_cut = Arc::clone(&is_cut);
-                    std::thread::spawn(move || forward(from, to, &is_cut));
-                }
-            }
-        });
-        Self { url, cut }
-    }
-
-    fn cut(&self) {
-        self.cut.store(true, Ordering::SeqCst);
-    }
-}
-
-fn forward(mut from: TcpStream, mut to: TcpStream, is_cut: &AtomicBool) {
-    let mut buffer = [0; 4096];
-    while let Ok(read @ 1..) = from.read(&mut buffer) {
-        if !is_cut.load(Ordering::SeqCst) && to.write_all(&buffer[..read]).is_err() {
-            return;
-        }
-    }
-    if !is_cut.load(Ordering::SeqCst) {
-        // The other way may have ended already.
-        let _ = to.shutdown(std::net::Shutdown::Both);
-    }
 }

@@ -8,11 +8,7 @@ use std::fs;
 use std::net::TcpListener;
 
 use common::{goodput, goodput_in};
-
-/// An address that nobody listens at.
-fn free_address() -> String {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string()
-}
+use goodput_test_support::nobody;
 
 #[test]
 fn a_bad_scenario_is_refused_with_file_line_key_and_example() {
@@ -81,7 +77,36 @@ fn values_of_flags_are_refused_with_an_example() {
         (&["run", "steady", "--control", "http://127.0.0.1:1"], "--target"),
         (&["run", "steady", "--json", "nowhere/result.json"], "--json nowhere/result.json"),
         (&["run", "steady", "short-dip", "--html", "a.html"], "--html holds one scenario"),
-        (&["serve", "--slots", "0"], "1..=1000000"),
+        (&["serve", "--slots", "0"], "must be from 1 to 1000000"),
+        (&["serve", "--orders", "0"], "must be from 1 to 10000000"),
+        (&["serve", "--retries", "3"], "--retries belongs to a gateway"),
+        (&["serve", "--backoff", "1s"], "--backoff belongs to a gateway"),
+        (&["serve", "--upstream", "http://127.0.0.1:1"], "--upstream belongs to a gateway"),
+        (
+            &["serve", "--role", "gateway", "--upstream", "http://127.0.0.1:1", "--orders", "5"],
+            "--orders belongs to an order-status server",
+        ),
+        (&["run", "steady", "--token", "@/nope"], "no effect without --target or --load-control"),
+        (&["run", "steady", "--engine", "simulator", "--speed", "5"], "--speed is for the rig"),
+        (&["run", "steady", "--json", "a", "--junit", "./a"], "--json and --junit both name"),
+        (&["run", "steady", "--json", "/proc/x"], "--json /proc/x: cannot write"),
+        (&["run", "steady", "--out", "/proc/x"], "--out /proc/x: cannot write"),
+        (
+            &["load", "--target", "http://127.0.0.1:1", "-r", "5", "-d", "2s", "--arm", "naive"],
+            "--arm names an arm of a scenario",
+        ),
+        (
+            &["load", "--target", "http://127.0.0.1:1", "-r", "5", "-d", "2s", "--clients", "0"],
+            "--clients: 0 is not a whole number from 1 to 10000; for example: --clients 1",
+        ),
+        (
+            &["load", "--target", "http://127.0.0.1:1", "-r", "5", "-d", "2s", "-X", "GE T"],
+            "--method: ",
+        ),
+        (
+            &["load", "--target", "http://me:secret@127.0.0.1:1", "-r", "5", "-d", "2s"],
+            "no password",
+        ),
         (&["serve", "--capacity=-5"], "requests per second above 0"),
         (&["serve", "--queue-limit", "many"], "150"),
         (&["serve", "--service", "pareto"], "lognormal,sigma=1.0"),
@@ -91,7 +116,10 @@ fn values_of_flags_are_refused_with_an_example() {
         (&["load", "--target", "http://127.0.0.1:1", "-r", "0", "-d", "1s"], "80/s"),
         (&["load", "--target", "http://127.0.0.1:1", "-r", "5", "-d", "5"], "200ms"),
         (&["load", "--target", "http://127.0.0.1:1", "-r", "5"], "--duration"),
-        (&["load", "--target", "http://127.0.0.1:1", "-r", "5", "-d", "2s", "-t", "3s"], "timeout"),
+        (
+            &["load", "--target", "http://127.0.0.1:1", "-r", "5", "-d", "2s", "-t", "3s"],
+            "--timeout: 3s is longer than the run of 2s; for example: --timeout 5s",
+        ),
         (&["load", "steady", "--target", "http://127.0.0.1:1", "-r", "5"], "cannot be used with"),
         (&["fault", "cut", "--to", "140%", "--for", "20s"], "40%"),
         (&["fault", "cut", "--to", "0", "--for", "20s"], "fault stall"),
@@ -105,7 +133,25 @@ fn values_of_flags_are_refused_with_an_example() {
         (&["report", "nowhere"], "nowhere"),
     ];
     for (command, part) in cases {
-        goodput(command).assert_code(2).assert_error(&[part]);
+        let ended = goodput(command);
+        ended.assert_code(2).assert_error(&[part]);
+        assert!(!ended.stderr.contains("secret"), "{ended:#?}");
+    }
+}
+
+#[test]
+fn what_is_refused_leaves_nothing_behind() {
+    for command in [
+        &["run", "nothing.toml"][..],
+        &["run", "steady", "--arm", "nave"],
+        &["run", "steady", "--json", "result.json", "--junit", "no/junit.xml"],
+        &["run", "steady", "--out", "a/b/c", "--target", "http://127.0.0.1:1"],
+        &["compare", "steady"],
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        goodput_in(dir.path(), command).assert_code(2);
+        let left: Vec<_> = fs::read_dir(dir.path()).unwrap().collect();
+        assert!(left.is_empty(), "{command:?}: {left:?}");
     }
 }
 
@@ -136,7 +182,7 @@ fn control_beyond_loopback_needs_a_token() {
 
 #[test]
 fn a_target_or_a_control_plane_that_is_not_there_is_named() {
-    let address = free_address();
+    let address = nobody().to_string();
     let url = format!("http://{address}");
     goodput(&["load", "--target", &url, "-r", "10", "-d", "1s"])
         .assert_code(2)
@@ -174,7 +220,7 @@ fn what_is_no_control_plane_is_not_taken_for_one() {
 
 #[test]
 fn a_file_for_windows_that_cannot_be_written_is_named_before_a_load_is_sent() {
-    let target = format!("http://{}", free_address());
+    let target = format!("http://{}", nobody());
     let load = ["load", "--target", &target, "-r", "10", "-d", "1s", "--windows", "none/w.jsonl"];
     goodput(&load).assert_code(2).assert_error(&["--windows none/w.jsonl", "windows.jsonl"]);
 }

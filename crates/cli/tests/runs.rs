@@ -62,17 +62,12 @@ fn a_run_ends_with_its_verdict_and_leaves_the_whole_folder() {
 
     let folder = run_folder(dir.path());
     assert!(folder.file_name().unwrap().to_string_lossy().ends_with("-calm"), "{folder:?}");
-    for file in [
-        "scenario.toml",
-        "result.json",
-        "junit.xml",
-        "report.html",
-        "timeline.csv",
-        "audit.jsonl",
-        "runlog.json",
-    ] {
+    for file in
+        ["scenario.toml", "result.json", "junit.xml", "report.html", "timeline.csv", "runlog.json"]
+    {
         assert!(folder.join(file).is_file(), "{file}");
     }
+    assert!(!folder.join("audit.jsonl").exists(), "there was no command to write down");
     assert_eq!(fs::read_to_string(folder.join("scenario.toml")).unwrap(), CALM);
     let result = json(&fs::read_to_string(folder.join("result.json")).unwrap());
     assert_eq!(result["command"], "goodput run calm.toml --speed 10 --seed 7");
@@ -102,6 +97,8 @@ fn a_run_that_is_not_as_expected_ends_with_1_and_says_so_in_json() {
     let result = json(&run.assert_code(1).stdout);
     assert_eq!(result["runs"][0]["held"], false, "{result:#}");
     assert_eq!(run.stderr, "");
+    let audit = fs::read_to_string(run_folder(dir.path()).join("audit.jsonl")).unwrap();
+    assert!(audit.contains("POST /faults") && audit.contains("DELETE /faults/cut"), "{audit}");
 }
 
 #[test]
@@ -141,8 +138,8 @@ fn in_virtual_time_the_same_command_gives_the_same_result() {
 fn a_signal_ends_a_run_early_and_reports_what_there_is() {
     let dir = folder_with_calm();
     let began = Instant::now();
-    let run = Running::start(dir.path(), &["run", "calm.toml", "--speed", "0.5"], 0);
-    std::thread::sleep(Duration::from_secs(3));
+    let mut run = Running::start(dir.path(), &["run", "calm.toml", "--speed", "0.5"], 0);
+    run.wait_for_note("2 s  baseline");
     run.signal("INT");
     run.signal("INT");
     let ended = run.end();
@@ -180,6 +177,8 @@ fn a_run_against_a_server_that_runs_already_cuts_and_reverts_it() {
     let run = goodput_in(dir.path(), &[&run[..], &SPEED].concat());
     run.assert_code(0).assert_error(&["# calm: 1"]);
     assert!(run.stdout.contains("recovered"), "{run:#?}");
+    let audit = run_folder(dir.path()).join("audit.jsonl");
+    assert!(!audit.exists(), "the server that runs elsewhere keeps its own");
     let faults = goodput_in(dir.path(), &["fault", "list", "--control", &control]);
     assert!(faults.stdout.contains("none in force"));
 }

@@ -5,60 +5,11 @@
 mod common;
 
 use std::fs;
-use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::TcpListener;
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use common::{Ended, Running, goodput_in, wait_until};
-
-/// A cut of 5 s that is absorbed, 40 s in all.
-const SHORT_CUT: &str = r#"
-name = "short-cut"
-duration = "40s"
-[load]
-rate = 80
-arrivals = "constant"
-[client]
-[[client.layer]]
-timeout = "5s"
-[[tier]]
-name = "order-status"
-slots = 10
-capacity = 100
-[[fault]]
-name = "cut"
-kind = "capacity"
-to = 0.4
-at = "15s"
-for = "5s"
-[expect]
-hold = "5s"
-within = "15s"
-"#;
-
-/// Nothing happens for 20 s.
-const CALM: &str = r#"
-name = "calm"
-duration = "20s"
-[load]
-rate = 40
-arrivals = "constant"
-[client]
-[[client.layer]]
-timeout = "2s"
-[[tier]]
-name = "order-status"
-capacity = 100
-[expect]
-hold = "5s"
-"#;
-
-/// Holds back every other run of this process: two at once would disturb each other.
-fn alone() -> MutexGuard<'static, ()> {
-    static TURN: Mutex<()> = Mutex::new(());
-    TURN.lock().unwrap_or_else(PoisonError::into_inner)
-}
+use goodput_test_support::{CALM, Peer, SHORT_CUT, alone, garbage, listen, nobody, reset, silence};
 
 /// Carries out `goodput COMMAND… FLAGS…` on a scenario of this text.
 fn run(dir: &Path, command: &str, text: &str, flags: &[&str]) -> Ended {
@@ -140,41 +91,16 @@ fn free_addresses() -> [String; 2] {
     [free.next().unwrap(), free.next().unwrap()]
 }
 
-/// What becomes of a connection.
-type Treat = fn(TcpStream);
-
-/// A listener that treats each connection so, on a thread of its own.
-fn listener(treat: Treat) -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    std::thread::spawn(move || {
-        for stream in listener.incoming().flatten() {
-            std::thread::spawn(move || treat(stream));
-        }
-    });
-    address
-}
-
 #[test]
 fn a_target_that_resets_or_talks_garbage_or_is_silent_makes_a_run_inconclusive() {
     let (_turn, dir) = (alone(), tempfile::tempdir().unwrap());
-    let cases: [(Treat, &str); 3] = [
-        // What is left unread when it closes resets the connection.
-        (|stream| drop(stream.peek(&mut [0])), "connect (no connection, or it broke"),
-        (
-            |mut stream| {
-                let _ = stream.read(&mut [0; 4096]);
-                let _ = stream.write_all(b"SSH-2.0-OpenSSH_9.9\r\n");
-            },
-            "error (an answer that is no success or makes no sense)",
-        ),
-        (
-            |mut stream| while matches!(stream.read(&mut [0; 4096]), Ok(1..)) {},
-            "timeout (no answer in time)",
-        ),
+    let cases: [(Peer, &str); 3] = [
+        (reset, "connect (no connection, or it broke"),
+        (garbage, "error (an answer that is no success or makes no sense)"),
+        (silence, "timeout (no answer in time)"),
     ];
-    for (treat, why) in cases {
-        let target = format!("http://{}", listener(treat));
+    for (peer, why) in cases {
+        let target = format!("http://{}", listen(peer));
         let flags = ["--speed", "10", "--target", &target];
         is_inconclusive(&run(dir.path(), "run", CALM, &flags), why);
     }
@@ -183,7 +109,7 @@ fn a_target_that_resets_or_talks_garbage_or_is_silent_makes_a_run_inconclusive()
 #[test]
 fn what_a_run_needs_and_does_not_find_ends_it_with_2_before_it_begins() {
     let dir = tempfile::tempdir().unwrap();
-    let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let nobody = nobody();
     let target = format!("http://{nobody}");
     run(dir.path(), "run", CALM, &["--target", &target])
         .assert_code(2)

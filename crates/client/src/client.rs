@@ -162,11 +162,6 @@ impl<O: Observer> Client<O> {
         self.shared.changed.notified().await;
     }
 
-    /// Gives access to the observer. Nothing else goes on meanwhile.
-    pub fn with_observer<R>(&self, look: impl FnOnce(&mut O) -> R) -> R {
-        look(&mut self.shared.lock().observer)
-    }
-
     /// Gives access to layers, budgets and their counters, and to the observer beside them.
     pub fn with_layers<R>(&self, look: impl FnOnce(&mut Layers, &mut O) -> R) -> R {
         let mut core = self.shared.lock();

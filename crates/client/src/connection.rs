@@ -9,7 +9,7 @@ use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
 use goodput_policy::attempt::{AttemptResult, FailureClass};
-use http::{Response, StatusCode};
+use http::Response;
 use http_body_util::Full;
 use hyper::body::{Body, Incoming};
 use hyper::client::conn::{http1, http2};
@@ -21,7 +21,7 @@ use crate::client::Shared;
 use crate::core::{Ended, Job};
 use crate::observer::Observer;
 use crate::pool::ConnectionId;
-use crate::request::Answer;
+use crate::request::{Answer, result_of};
 use crate::timers::Ticket;
 
 type Http1 = http1::Connection<TokioIo<TcpStream>, Full<Bytes>>;
@@ -179,7 +179,12 @@ struct Exchange<F> {
 
 enum State<F> {
     Head(F),
-    Body { head: Option<http::response::Parts>, status: StatusCode, body: Incoming, read: Vec<u8> },
+    Body {
+        head: Option<http::response::Parts>,
+        result: AttemptResult,
+        body: Incoming,
+        read: Vec<u8>,
+    },
 }
 
 impl<F> Exchange<F>
@@ -196,13 +201,13 @@ where
                 State::Head(answer) => match ready!(Pin::new(answer).poll(cx)) {
                     Err(error) => return Poll::Ready(Ended::failed(class_of_error(&error))),
                     Ok(response) => {
-                        let status = response.status();
                         let (head, body) = response.into_parts();
+                        let result = result_of(head.status, &head.headers);
                         let head = self.keep.map(|_| head);
-                        self.answer = State::Body { head, status, body, read: Vec::new() };
+                        self.answer = State::Body { head, result, body, read: Vec::new() };
                     }
                 },
-                State::Body { head, status, body, read } => {
+                State::Body { head, result, body, read } => {
                     if !body.is_end_stream() {
                         match ready!(Pin::new(body).poll_frame(cx)) {
                             Some(Ok(frame)) => {
@@ -223,24 +228,14 @@ where
                         }
                     }
                     let answer = head.take().map(|head| Answer {
-                        status: *status,
+                        status: head.status,
                         headers: head.headers,
                         body: std::mem::take(read).into(),
                     });
-                    let result = class_of_status(*status);
-                    return Poll::Ready(Ended { result, answer, unsent: false });
+                    return Poll::Ready(Ended { result: *result, answer, unsent: false });
                 }
             }
         }
-    }
-}
-
-fn class_of_status(status: StatusCode) -> AttemptResult {
-    match status {
-        status if status.is_success() => AttemptResult::Success,
-        StatusCode::SERVICE_UNAVAILABLE => AttemptResult::Failure(FailureClass::Overloaded),
-        StatusCode::GATEWAY_TIMEOUT => AttemptResult::Failure(FailureClass::Expired),
-        _ => AttemptResult::Failure(FailureClass::Error),
     }
 }
 

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use goodput_policy::deadline::{ATTEMPT_COUNT, GRPC_TIMEOUT, format_grpc_timeout};
+use goodput_policy::attempt::AttemptResult;
+use goodput_policy::deadline::{ATTEMPT_COUNT, GRPC_TIMEOUT, REFUSAL_REASON, format_grpc_timeout};
 use goodput_policy::retry::Outcome;
 use http::header::HOST;
 use http::uri::{Authority, PathAndQuery, Scheme};
@@ -18,24 +19,16 @@ pub struct Request {
     pub method: Method,
     /// Path and query, as [`crate::Target::path`] gives them.
     pub path: PathAndQuery,
-    /// Headers besides host, deadline, attempt number and priority, which the client sets.
+    /// Headers besides host, deadline and attempt number, which the client sets.
     pub headers: Arc<HeaderMap>,
     /// The body.
     pub body: Bytes,
-    /// The value of `Priority` (RFC 9218).
-    pub priority: Option<HeaderValue>,
 }
 
 impl Request {
     /// `GET` of a path.
     pub fn get(path: PathAndQuery) -> Self {
-        Self {
-            method: Method::GET,
-            path,
-            headers: Arc::default(),
-            body: Bytes::new(),
-            priority: None,
-        }
+        Self { method: Method::GET, path, headers: Arc::default(), body: Bytes::new() }
     }
 }
 
@@ -48,6 +41,19 @@ pub struct Answer {
     pub headers: HeaderMap,
     /// The body.
     pub body: Bytes,
+}
+
+impl Answer {
+    /// What it says of its attempt.
+    pub fn result(&self) -> AttemptResult {
+        result_of(self.status, &self.headers)
+    }
+}
+
+/// What an answer of this status and these headers says of its attempt.
+pub(crate) fn result_of(status: StatusCode, headers: &HeaderMap) -> AttemptResult {
+    let reason = headers.get(REFUSAL_REASON).and_then(|reason| reason.to_str().ok());
+    AttemptResult::of_status(status.as_u16(), reason)
 }
 
 /// What became of a call.
@@ -90,7 +96,7 @@ impl Template {
         *attempt.method_mut() = request.method.clone();
         *attempt.uri_mut() = self.uri(&request.path);
         let headers = attempt.headers_mut();
-        headers.reserve(request.headers.len() + 4);
+        headers.reserve(request.headers.len() + 3);
         if !self.http2 {
             headers.insert(HOST, self.host.clone());
         }
@@ -101,9 +107,6 @@ impl Template {
             headers.insert(&TIMEOUT_HEADER, value);
         }
         headers.insert(&ATTEMPT_HEADER, attempt_value(number));
-        if let Some(priority) = &request.priority {
-            headers.insert(&PRIORITY_HEADER, priority.clone());
-        }
         attempt
     }
 
@@ -129,7 +132,6 @@ fn attempt_value(number: u32) -> HeaderValue {
 const COUNTS: [&str; 10] = ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"];
 static TIMEOUT_HEADER: HeaderName = HeaderName::from_static(GRPC_TIMEOUT);
 static ATTEMPT_HEADER: HeaderName = HeaderName::from_static(ATTEMPT_COUNT);
-static PRIORITY_HEADER: HeaderName = HeaderName::from_static("priority");
 
 #[cfg(test)]
 mod tests {
@@ -139,7 +141,8 @@ mod tests {
     fn an_attempt_carries_host_deadline_and_number() {
         let template = Template::new(&Authority::from_static("shop:8080"), false);
         let mut request = Request::get(PathAndQuery::from_static("/orders/7"));
-        request.priority = Some(HeaderValue::from_static("u=1"));
+        let priority = (HeaderName::from_static("priority"), HeaderValue::from_static("u=1"));
+        request.headers = Arc::new(HeaderMap::from_iter([priority]));
         let attempt = template.attempt(&request, 12, Duration::from_millis(250));
         assert_eq!(attempt.uri(), "/orders/7");
         assert_eq!(attempt.headers()["host"], "shop:8080");

@@ -44,11 +44,6 @@ impl Rate {
     pub fn period(self) -> Duration {
         Duration::from_secs_f64(1.0 / self.0)
     }
-
-    /// How many events come in `duration`, as a real number.
-    pub fn events_in(self, duration: Duration) -> f64 {
-        self.0 * duration.as_secs_f64()
-    }
 }
 
 impl fmt::Display for Rate {

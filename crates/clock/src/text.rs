@@ -63,6 +63,26 @@ pub fn format_duration(duration: Duration) -> String {
     humantime::format_duration(duration).to_string()
 }
 
+/// Says in words what serde says about a value of a wrong type; another message is left as it is.
+pub fn type_in_words(message: &str) -> String {
+    let given = ["invalid type: ", "invalid value: "];
+    let given = given.iter().find_map(|prefix| message.strip_prefix(prefix));
+    let Some((given, expected)) = given.and_then(|rest| rest.split_once(", expected ")) else {
+        return message.to_owned();
+    };
+    let expected = match expected {
+        "i64" => "a whole number",
+        "u16" | "u32" | "u64" | "usize" => "a whole number of at least 0",
+        "f64" => "a number",
+        "a boolean" => "true or false",
+        "a string" => "text",
+        "a sequence" => "a list",
+        "a map" => "a table",
+        other => other,
+    };
+    format!("{given} is not {expected}")
+}
+
 /// Reads a ratio such as `0.4` or `40%`.
 ///
 /// # Errors

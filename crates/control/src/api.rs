@@ -118,6 +118,10 @@ pub struct ServerState {
     pub memory: u64,
     /// The limiter's configuration, in wall time.
     pub limiter: LimiterConfigView,
+    /// A gateway's retry layers towards its upstream, outermost first, as JSON in wall time; none
+    /// where the server calls nobody.
+    #[serde(default)]
+    pub layers: Vec<serde_json::Value>,
     /// Slots in force, after faults.
     pub slots: u32,
     /// Requests per second that can be served, after faults; absent where unlimited.

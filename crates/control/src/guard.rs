@@ -14,7 +14,7 @@ use crate::audit::{Audit, AuditEntry};
 use crate::error::{ApiError, Refused};
 use crate::plane::Peer;
 use crate::token::Token;
-use crate::{HOST_FLAG, TOKEN_FLAG};
+use crate::{HOST_FLAG, TOKEN_FLAG, TOKEN_VARIABLE};
 
 /// Who may speak to a control plane, and how.
 ///
@@ -103,10 +103,13 @@ impl Guard {
         });
         match presented {
             Some(presented) if token.matches(presented) => Ok(()),
-            Some(_) => Err(unauthorized("the bearer token is not the one of this process")),
-            None => Err(unauthorized(
-                "a bearer token is needed, such as `Authorization: Bearer $GOODPUT_TOKEN`",
-            )),
+            Some(_) => Err(unauthorized(format!(
+                "the bearer token is not the one of this process; `{TOKEN_FLAG} @FILE` gives another"
+            ))),
+            None => Err(unauthorized(format!(
+                "a bearer token is needed; give it with `{TOKEN_FLAG} @FILE`, or as \
+                 `Authorization: Bearer ${TOKEN_VARIABLE}`"
+            ))),
         }
     }
 }
@@ -115,9 +118,30 @@ impl Guard {
 pub(crate) async fn guard(guard: &Guard, audit: &Audit, request: Request, next: Next) -> Response {
     let peer = request.extensions().get::<Peer>().copied();
     let peer = peer.unwrap_or(Peer(SocketAddr::from(([0, 0, 0, 0], 0))));
-    let method = request.method().clone();
-    let path = request.uri().path().to_owned();
-    let response = match checked(guard, peer, request).await {
+    let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+    let reads = is_read(&method);
+    let checked = checked(guard, peer, request).await;
+    let carried_out = carry_out(audit.clone(), peer, (method, path), checked, next);
+    if reads {
+        return carried_out.await;
+    }
+    // In a task of its own: a command goes on, and into the audit log, whether or not whoever gave it
+    // stays for the answer.
+    match tokio::spawn(carried_out).await {
+        Ok(response) => response,
+        Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+        Err(_) => std::future::pending().await,
+    }
+}
+
+async fn carry_out(
+    audit: Audit,
+    peer: Peer,
+    (method, path): (Method, String),
+    checked: Result<Request, ApiError>,
+    next: Next,
+) -> Response {
+    let response = match checked {
         Ok(request) => next.run(request).await,
         Err(error) => error.into_response(),
     };
@@ -169,8 +193,11 @@ async fn read_body(headers: &HeaderMap, body: Body) -> Result<Bytes, ApiError> {
 
 /// Commands that were refused, and reads that nobody should have tried.
 fn is_worth_an_entry(method: &Method, status: StatusCode) -> bool {
-    let read = method == Method::GET || method == Method::HEAD;
-    !read || matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN)
+    !is_read(method) || matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN)
+}
+
+fn is_read(method: &Method) -> bool {
+    method == Method::GET || method == Method::HEAD
 }
 
 fn is_json(headers: &HeaderMap) -> bool {
@@ -181,7 +208,7 @@ fn is_json(headers: &HeaderMap) -> bool {
     essence.eq_ignore_ascii_case("application/json")
 }
 
-fn unauthorized(message: &str) -> ApiError {
+fn unauthorized(message: String) -> ApiError {
     ApiError::new(StatusCode::UNAUTHORIZED, message)
 }
 

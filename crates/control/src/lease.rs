@@ -38,6 +38,12 @@ pub enum LeaseRefusal {
          `DELETE /faults/{0}`, or give another name"
     )]
     Conflict(String),
+    /// As many faults are in force as may be.
+    #[error(
+        "{} faults are in force, and more cannot be; end one, such as with `POST /reset`",
+        LeaseKeeper::MOST
+    )]
+    Full,
     /// No fault of that name is in force.
     #[error("no fault named `{0}` is in force; its lease may have run out")]
     NotInForce(String),
@@ -48,6 +54,9 @@ impl LeaseKeeper {
     pub const SHORTEST: Duration = Duration::from_millis(100);
     /// The longest lease.
     pub const LONGEST: Duration = Duration::from_hours(1);
+
+    /// The most faults at once, so that a state and the audit log stay readable.
+    pub const MOST: usize = 64;
 
     /// A keeper without faults. `on_effect` is told the sum of all faults whenever it may have
     /// changed, in order; it must not call the keeper. Leases that run out are written to `audit`.
@@ -66,7 +75,7 @@ impl LeaseKeeper {
     ///
     /// # Errors
     ///
-    /// Where a fault of that name is in force.
+    /// Where a fault of that name is in force, or [`MOST`](Self::MOST) others are.
     pub fn install(
         &self,
         name: &str,
@@ -74,6 +83,9 @@ impl LeaseKeeper {
         lease: Duration,
     ) -> Result<FaultView, LeaseRefusal> {
         let (mut table, now) = self.current();
+        if table.iter().count() >= Self::MOST && table.iter().all(|(other, _)| other != name) {
+            return Err(LeaseRefusal::Full);
+        }
         table
             .install(now, name, kind, bounded(lease))
             .map_err(|conflict| LeaseRefusal::Conflict(conflict.0))?;

@@ -28,7 +28,7 @@ pub use guard::Guard;
 pub use lease::{LeaseKeeper, LeaseRefusal};
 pub use listener::{Listener, StartError};
 pub use load::{LoadControl, load_plane};
-pub use plane::{Command, Peer, Plane, metrics_response};
+pub use plane::{Command, Name, Peer, Plane, metrics_response};
 pub use server::{ServerControl, server_plane};
 pub use token::{Token, TokenError};
 

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use bytes::Bytes;
@@ -12,7 +12,7 @@ use crate::api::{Cause, LoadState, Pulled};
 use crate::audit::Audit;
 use crate::error::ApiError;
 use crate::parse;
-use crate::plane::{self, Command, Peer, Plane};
+use crate::plane::{self, Command, Name, Peer, Plane};
 
 /// What a load generator lends its control plane. Every duration and rate is wall time.
 ///
@@ -111,17 +111,11 @@ async fn reset(State(shared): Lent, peer: Peer, body: Bytes) -> Result<Response,
 
 async fn pull(
     State(shared): Lent,
-    Path(name): Path<String>,
+    Name(name): Name,
     peer: Peer,
     body: Bytes,
 ) -> Result<Response, ApiError> {
-    let (lever, cause) = parse::lever(&name, &body)?;
-    if lever.target() != LeverTarget::LoadGenerator {
-        return Err(ApiError::bad_request(format!(
-            "the lever `{name}` acts on a server; ask its control plane (port 9901)"
-        ))
-        .by(&cause));
-    }
+    let (lever, cause) = parse::lever_at(LeverTarget::LoadGenerator, &name, &body)?;
     let what = plane::json_of(&lever);
     let command = shared.begin(peer, format!("POST /levers/{name}"), what, &cause);
     let did =

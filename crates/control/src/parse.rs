@@ -6,7 +6,8 @@ use std::time::Duration;
 use goodput_clock::{Rate, Ratio, text};
 use goodput_policy::budget::BudgetConfig;
 use goodput_policy::fault::{CapacityMode, FaultKind};
-use goodput_policy::lever::Lever;
+use goodput_policy::invalid::InvalidConfig;
+use goodput_policy::lever::{Lever, LeverTarget};
 use goodput_policy::limiter::LimiterPatch;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -61,11 +62,7 @@ pub fn fault_kind(path: &str, fault: Value, example: &str) -> Result<FaultKind, 
     match kind.as_ref().and_then(Value::as_str) {
         Some("capacity") => {
             let CapacityFields { to, mode } = typed(path, fields, example)?;
-            if to == Ratio::ZERO {
-                let problem = "is 0; what leaves nothing is a stall, {\"kind\":\"stall\"}";
-                return Err(wrong(&join(path, "to"), problem, example));
-            }
-            Ok(FaultKind::Capacity { to, mode })
+            FaultKind::capacity(to, mode).map_err(|invalid| refused(path, invalid, example))
         }
         Some("stall") => typed(path, fields, example).map(|NoFields {}| FaultKind::Stall),
         Some(_) => Err(wrong(&join(path, "kind"), "is neither `capacity` nor `stall`", example)),
@@ -111,7 +108,9 @@ pub fn cause(body: &[u8]) -> Result<Cause, ApiError> {
 /// Where it is no such body, a value is out of range, or it would change nothing.
 pub fn limiter(body: &[u8]) -> Result<(LimiterPatch, Cause), ApiError> {
     let (fields, cause) = split(body, LIMITER_EXAMPLE)?;
-    Ok((limiter_patch(fields)?, cause))
+    let patch = limiter_patch(fields)?;
+    check_lever(&Lever::Limiter(patch), LIMITER_EXAMPLE)?;
+    Ok((patch, cause))
 }
 
 /// Reads the body of `POST /levers/{name}`, which may be empty for levers without fields.
@@ -125,7 +124,31 @@ pub fn lever(name: &str, body: &[u8]) -> Result<(Lever, Cause), ApiError> {
         ApiError::not_found(format!("there is no lever `{name}`; there are `{names}`"))
     })?;
     let (fields, cause) = split_or_empty(body, example)?;
-    Ok((lever_of(name, fields, example)?, cause))
+    let lever = lever_of(name, fields, example)?;
+    check_lever(&lever, example)?;
+    Ok((lever, cause))
+}
+
+/// As [`lever`], where only those can be pulled that act on `target`.
+///
+/// # Errors
+///
+/// As [`lever`]; also where the lever acts on something else.
+pub fn lever_at(target: LeverTarget, name: &str, body: &[u8]) -> Result<(Lever, Cause), ApiError> {
+    let (lever, cause) = lever(name, body)?;
+    if lever.target() == target {
+        return Ok((lever, cause));
+    }
+    let (what, port) = match lever.target() {
+        LeverTarget::Server => ("a server", 9901),
+        LeverTarget::LoadGenerator => ("a load generator", 9902),
+    };
+    let problem = format!("the lever `{name}` acts on {what}; ask its control plane (port {port})");
+    Err(ApiError::bad_request(problem).by(&cause))
+}
+
+fn check_lever(lever: &Lever, example: &str) -> Result<(), ApiError> {
+    lever.validate().map_err(|invalid| refused("", invalid, example))
 }
 
 #[derive(Deserialize)]
@@ -171,9 +194,6 @@ fn lever_of(name: &str, fields: Map<String, Value>, example: &str) -> Result<Lev
         },
         "admit" => {
             let AdmitFields { share, hold, ramp } = typed("", fields, example)?;
-            if hold.is_none() && !ramp.is_zero() {
-                return Err(wrong("ramp", "needs `for`, at whose end it begins", example));
-            }
             Ok(Lever::Admit { share, hold, ramp })
         }
         "limiter" => limiter_patch(fields).map(Lever::Limiter),
@@ -183,9 +203,6 @@ fn lever_of(name: &str, fields: Map<String, Value>, example: &str) -> Result<Lev
         }
         "retries" => {
             let RetriesFields { layer, retries } = typed("", fields, example)?;
-            if retries > RETRIES_MAX {
-                return Err(wrong("retries", "is not from 0 to 100", example));
-            }
             Ok(Lever::Retries { layer, retries })
         }
         "rate" => {
@@ -211,9 +228,6 @@ fn lever_example(name: &str) -> Option<&'static str> {
 }
 
 fn limiter_patch(fields: Map<String, Value>) -> Result<LimiterPatch, ApiError> {
-    if fields.is_empty() {
-        return Err(wrong("slots", "or another field is needed", LIMITER_EXAMPLE));
-    }
     let null = fields.iter().find(|(_, value)| value.is_null());
     if let Some((field, _)) = null {
         return Err(wrong(field, "is null; leave it out to keep it", LIMITER_EXAMPLE));
@@ -274,7 +288,7 @@ pub fn typed<T: DeserializeOwned>(
 ) -> Result<T, ApiError> {
     serde_path_to_error::deserialize(Value::Object(fields)).map_err(|error| {
         let inner = error.path().to_string();
-        let problem = error.inner().to_string();
+        let problem = text::type_in_words(&error.inner().to_string());
         match (path, inner.as_str()) {
             ("", ".") => ApiError::bad_request(format!("{problem}; such as {example}")),
             (_, ".") => wrong(path, &format!("is wrong: {problem}"), example),
@@ -289,6 +303,11 @@ fn join(path: &str, field: &str) -> String {
 
 fn wrong(field: &str, problem: &str, example: &str) -> ApiError {
     ApiError::bad_request(format!("`{field}` {problem}; such as {example}"))
+}
+
+/// What a policy says about a value at `path`.
+fn refused(path: &str, invalid: InvalidConfig, example: &str) -> ApiError {
+    wrong(&join(path, invalid.key), invalid.problem, example)
 }
 
 /// Checks the name of a fault. It stands in paths, metrics and logs, so it has no control characters
@@ -318,7 +337,6 @@ const FAULT_EXAMPLE: &str =
 const RENEW_EXAMPLE: &str = r#"{"lease":"10s"}"#;
 const CAUSE_EXAMPLE: &str = r#"{"by":"me","reason":"game day"}"#;
 const LIMITER_EXAMPLE: &str = r#"{"slots":10,"capacity":100,"queue_limit":150}"#;
-const RETRIES_MAX: u32 = 100;
 
 #[cfg(test)]
 mod tests;

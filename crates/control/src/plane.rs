@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::pin::Pin;
 
 use axum::Router;
-use axum::extract::FromRequestParts;
+use axum::extract::{FromRequestParts, Path};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use http::request::Parts;
@@ -59,6 +59,25 @@ impl<S: Sync> FromRequestParts<S> for Peer {
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
         let nobody = Self(SocketAddr::from(([0, 0, 0, 0], 0)));
         Ok(parts.extensions.get::<Self>().copied().unwrap_or(nobody))
+    }
+}
+
+/// The name in a path such as `/faults/{name}`.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Name(pub String);
+
+impl<S: Send + Sync> FromRequestParts<S> for Name {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        match Path::<String>::from_request_parts(parts, state).await {
+            Ok(Path(name)) => Ok(Self(name)),
+            Err(_) => Err(ApiError::bad_request(format!(
+                "the name in `{}` is no text in UTF-8; write it such as /faults/my-fault, with `%20` \
+                 for a space",
+                parts.uri.path()
+            ))),
+        }
     }
 }
 

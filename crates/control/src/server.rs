@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, patch, post};
 use bytes::Bytes;
@@ -16,7 +16,7 @@ use crate::audit::Audit;
 use crate::error::ApiError;
 use crate::lease::{LeaseKeeper, LeaseRefusal};
 use crate::parse;
-use crate::plane::{self, Command, Peer, Plane};
+use crate::plane::{self, Command, Name, Peer, Plane};
 
 /// What a server lends its control plane. Every duration and rate is wall time.
 ///
@@ -26,8 +26,8 @@ pub trait ServerControl: Send + Sync + 'static {
     /// The state now, with these faults in [`ServerState::faults`].
     fn state(&self, faults: Vec<FaultView>) -> ServerState;
 
-    /// The metrics in Prometheus's text format, with these faults in force.
-    fn metrics(&self, faults: &[FaultView]) -> String;
+    /// The metrics in Prometheus's text format.
+    fn metrics(&self) -> String;
 
     /// Feels the sum of all faults in force from now on.
     fn set_effect(&self, effect: Effect);
@@ -99,7 +99,7 @@ async fn state(State(shared): Lent) -> Response {
 }
 
 async fn metrics(State(shared): Lent) -> Response {
-    plane::metrics_response(shared.control.metrics(&shared.keeper.faults()), &shared.audit)
+    plane::metrics_response(shared.control.metrics(), &shared.audit)
 }
 
 async fn list_faults(State(shared): Lent) -> Response {
@@ -119,7 +119,7 @@ async fn install(State(shared): Lent, peer: Peer, body: Bytes) -> Result<Respons
 
 async fn renew(
     State(shared): Lent,
-    Path(name): Path<String>,
+    Name(name): Name,
     peer: Peer,
     body: Bytes,
 ) -> Result<Response, ApiError> {
@@ -134,7 +134,7 @@ async fn renew(
 
 async fn remove(
     State(shared): Lent,
-    Path(name): Path<String>,
+    Name(name): Name,
     peer: Peer,
     body: Bytes,
 ) -> Result<Response, ApiError> {
@@ -163,17 +163,11 @@ async fn patch_limiter(State(shared): Lent, peer: Peer, body: Bytes) -> Result<R
 
 async fn pull(
     State(shared): Lent,
-    Path(name): Path<String>,
+    Name(name): Name,
     peer: Peer,
     body: Bytes,
 ) -> Result<Response, ApiError> {
-    let (lever, cause) = parse::lever(&name, &body)?;
-    if lever.target() != LeverTarget::Server {
-        return Err(ApiError::bad_request(format!(
-            "the lever `{name}` acts on the load generator; ask its control plane (port 9902)"
-        ))
-        .by(&cause));
-    }
+    let (lever, cause) = parse::lever_at(LeverTarget::Server, &name, &body)?;
     let what = plane::json_of(&lever);
     let command = shared.begin(peer, format!("POST /levers/{name}"), what, &cause);
     let did =
@@ -185,7 +179,7 @@ async fn pull(
 fn lease_error(refusal: &LeaseRefusal) -> ApiError {
     let message = refusal.to_string();
     match refusal {
-        LeaseRefusal::Conflict(_) => ApiError::conflict(message),
+        LeaseRefusal::Conflict(_) | LeaseRefusal::Full => ApiError::conflict(message),
         LeaseRefusal::NotInForce(_) => ApiError::not_found(message),
     }
 }

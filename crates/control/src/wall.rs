@@ -7,9 +7,11 @@
 use std::time::Duration;
 
 use goodput_clock::{Rate, Scale};
+use goodput_policy::backoff::Backoff;
 use goodput_policy::budget::{BudgetConfig, Finagle, SreRatio};
 use goodput_policy::lever::Lever;
 use goodput_policy::limiter::{Capacity, LimiterConfig, LimiterPatch};
+use goodput_policy::retry::LayerConfig;
 
 /// A lever in wall time.
 pub fn lever_to_wall(lever: &Lever, scale: Scale) -> Lever {
@@ -38,6 +40,22 @@ pub fn limiter_to_wall(config: &LimiterConfig, scale: Scale) -> LimiterConfig {
         capacity: converter.capacity(config.capacity),
         expiry_margin: config.expiry_margin.map(|margin| converter.duration(margin)),
         ..config.clone()
+    }
+}
+
+/// A retry layer in wall time, for a state.
+pub fn layer_to_wall(layer: &LayerConfig, scale: Scale) -> LayerConfig {
+    let converter = Converter::to_wall(scale);
+    let Backoff { base, cap, .. } = layer.backoff;
+    LayerConfig {
+        timeout: layer.timeout.map(|timeout| converter.duration(timeout)),
+        backoff: Backoff {
+            base: converter.duration(base),
+            cap: converter.duration(cap),
+            ..layer.backoff
+        },
+        budget: convert_budget(layer.budget, &converter),
+        ..layer.clone()
     }
 }
 

@@ -91,7 +91,12 @@ pub fn compare<E>(
 
 /// Compares arms that have been run, side by side for instance.
 pub fn compare_finished(arms: &[FinishedArm<'_>]) -> Comparison {
-    let rows: Vec<Row> = arms.iter().map(row).collect();
+    compare_judged(arms, arms.iter().map(|arm| judge(arm.log, &arm.arm.scenario)).collect())
+}
+
+/// Compares arms that have been run and judged, each with the judgement of its place.
+pub fn compare_judged(arms: &[FinishedArm<'_>], judgements: Vec<Judgement>) -> Comparison {
+    let rows: Vec<Row> = arms.iter().zip(judgements).map(|(arm, found)| row(arm, found)).collect();
     let void = void_reasons(arms, &rows);
     let own = rows.iter().map(|row| row.exit);
     let exit = Exit::worst(own.chain((!void.is_empty()).then_some(Exit::Inconclusive)));
@@ -112,9 +117,8 @@ impl Comparison {
     pub const SCHEMA: u32 = 1;
 }
 
-fn row(finished: &FinishedArm<'_>) -> Row {
-    let FinishedArm { arm, log } = finished;
-    let judgement = judge(log, &arm.scenario);
+fn row(finished: &FinishedArm<'_>, judgement: Judgement) -> Row {
+    let arm = finished.arm;
     let expect = &arm.scenario.expect;
     let goodput = |figures: Option<Figures>| figures.map(|figures| figures.goodput);
     let phases = &judgement.phases;

@@ -4,7 +4,9 @@ mod compare;
 mod drill;
 mod hysteresis;
 
-pub use compare::{Comparison, FinishedArm, GoodputByPhase, Row, compare, compare_finished};
+pub use compare::{
+    Comparison, FinishedArm, GoodputByPhase, Row, compare, compare_finished, compare_judged,
+};
 pub use drill::{
     Action, Drill, DrillError, DrillRow, EngineFn, Sought, Terms, Unit, Without, drill_action,
     without_action,

@@ -94,7 +94,8 @@ pub async fn hold(
     stop: &Stop,
     on_seen: impl FnOnce(&Seen),
 ) -> Result<HoldEnd, HoldError> {
-    let mut held = Held { client, request, lease_ends: Instant::now() };
+    let now = Instant::now();
+    let mut held = Held { client, request, granted_until: now, lease_ends: now };
     let seen = held.install().await?;
     on_seen(&seen);
     let lost = held.renew_until_the_end(stop).await;
@@ -112,8 +113,19 @@ pub async fn hold(
 struct Held<'a> {
     client: &'a ControlClient,
     request: &'a HoldRequest,
-    /// When the lease has run out for sure.
+    /// Until when the server has granted the lease at least.
+    granted_until: Instant,
+    /// When the lease has run out for sure, whatever became of a renewal without an answer.
     lease_ends: Instant,
+}
+
+/// What became of a renewal.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Renewal {
+    Granted,
+    /// The fault is not in force any more.
+    Gone,
+    Unanswered,
 }
 
 /// A fault that is gone for sure.
@@ -139,7 +151,9 @@ impl Held<'_> {
             by,
             reason,
         };
+        let asked = Instant::now();
         let installed = self.client.install(&body).await;
+        self.granted_until = asked + lease;
         self.lease_ends = Instant::now() + lease;
         match installed {
             Ok(_) => self.read_back().await,
@@ -178,34 +192,66 @@ impl Held<'_> {
 
     /// Returns when the fault is to end; true where it is gone already.
     async fn renew_until_the_end(&mut self, stop: &Stop) -> bool {
-        let HoldRequest { name, ends, terms, cause, .. } = self.request;
+        let HoldRequest { ends, terms, .. } = self.request;
         let mut renew_at = Instant::now() + terms.renew_every();
         loop {
-            let covered = self.lease_ends > *ends;
-            let wake = if covered { *ends } else { renew_at.min(*ends) };
+            let renewal = if self.granted_until > *ends { *ends } else { renew_at.min(*ends) };
+            let look = Instant::now() + LOOK_EVERY;
             tokio::select! {
-                () = sleep_until(wake.into()) => {}
+                () = sleep_until(look.min(renewal).into()) => {}
                 () = stop.pulled() => return false,
             }
             if Instant::now() >= *ends {
                 return false;
             }
-            let lease = terms.lease_until(Instant::now(), *ends);
-            let renewed = tokio::select! {
-                renewed = self.client.renew(name, lease, cause) => renewed,
-                () = sleep_until((*ends).into()) => return false,
-                () = stop.pulled() => return false,
-            };
-            match renewed {
-                Ok(_) => {
-                    self.lease_ends = Instant::now() + lease;
-                    renew_at = Instant::now() + terms.renew_every();
+            let gone = if Instant::now() >= renewal {
+                let renewal = self.renew(stop).await;
+                let next = match renewal {
+                    // The next try may get through before the lease runs out.
+                    Renewal::Unanswered => terms.renew_every().min(RETRY),
+                    Renewal::Granted | Renewal::Gone => terms.renew_every(),
+                };
+                renew_at = Instant::now() + next;
+                renewal == Renewal::Gone
+            } else {
+                tokio::select! {
+                    gone = self.is_gone() => gone,
+                    () = sleep_until(renewal.into()) => false,
+                    () = stop.pulled() => return false,
                 }
-                Err(error) if error.status() == Some(StatusCode::NOT_FOUND) => return true,
-                // The next try may get through before the lease runs out.
-                Err(_) => renew_at = Instant::now() + terms.renew_every().min(RETRY),
+            };
+            if gone {
+                return true;
             }
         }
+    }
+
+    /// Renews the lease, for as long as the fault is to last.
+    async fn renew(&mut self, stop: &Stop) -> Renewal {
+        let HoldRequest { name, ends, terms, cause, .. } = self.request;
+        let asked = Instant::now();
+        let lease = terms.lease_until(asked, *ends);
+        let renewed = tokio::select! {
+            renewed = self.client.renew(name, lease, cause) => Some(renewed),
+            () = sleep_until((*ends).into()) => None,
+            () = stop.pulled() => None,
+        };
+        // Without an answer the server may have renewed it at any moment until now.
+        self.lease_ends = Instant::now() + lease;
+        match renewed {
+            Some(Ok(_)) => {
+                self.granted_until = asked + lease;
+                Renewal::Granted
+            }
+            Some(Err(error)) if error.status() == Some(StatusCode::NOT_FOUND) => Renewal::Gone,
+            Some(Err(_)) | None => Renewal::Unanswered,
+        }
+    }
+
+    /// Whether the server says that the fault is not in force. One that does not answer says nothing.
+    async fn is_gone(&self) -> bool {
+        let faults = self.client.faults().await;
+        faults.is_ok_and(|faults| faults.iter().all(|fault| fault.name != self.request.name))
     }
 
     /// Ends the fault and reads back that it has ended, trying until the lease must have run out.
@@ -241,5 +287,7 @@ impl Held<'_> {
 }
 
 const RETRY: Duration = Duration::from_millis(200);
+/// How often it is read that the fault is in force still, between renewals.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
 const REVERT_TIMEOUT: Duration = Duration::from_secs(1);
 const REVERT_AT_LEAST: Duration = Duration::from_secs(2);

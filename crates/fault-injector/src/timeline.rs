@@ -53,11 +53,6 @@ impl Timeline {
         Self { faults: scenario.faults.clone(), levers: scenario.levers.clone() }
     }
 
-    /// Whether there is nothing to play.
-    pub const fn is_empty(&self) -> bool {
-        self.faults.is_empty() && self.levers.is_empty()
-    }
-
     /// Whether every control plane that it needs is there.
     ///
     /// # Errors
@@ -81,20 +76,9 @@ impl Timeline {
         Ok(())
     }
 
-    /// Plays it on the runtime of the caller until its end, or until `stop` is pulled. Then every
+    /// Plays it on a thread and a runtime of its own, until its end or until it is stopped. Then every
     /// fault is ended and read back, and what its levers left behind at servers is reset; neither
     /// can be interrupted.
-    pub async fn play(
-        self,
-        targets: Targets,
-        options: PlayOptions,
-        stop: Stop,
-        events: mpsc::Sender<InjectorEvent>,
-    ) -> PlayReport {
-        play(self, targets, options, stop, events).await
-    }
-
-    /// Plays it on a thread and a runtime of its own.
     ///
     /// # Errors
     ///
@@ -130,11 +114,6 @@ impl Playing {
     /// What asks it to end and revert.
     pub const fn stop(&self) -> &Stop {
         &self.stop
-    }
-
-    /// Whether it has ended.
-    pub fn is_finished(&self) -> bool {
-        self.thread.is_finished()
     }
 
     /// Waits for its end, and returns the events that were not taken and the report.

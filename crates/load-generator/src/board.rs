@@ -13,7 +13,7 @@ use goodput_control::LoadControl;
 use goodput_control::api::{LoadState, layer_views};
 use goodput_control::wall::lever_to_scenario;
 use goodput_policy::lever::Lever;
-use goodput_policy::retry::{LayerConfig, LayerCounters};
+use goodput_policy::retry::{LayerConfig, LayerCounters, Layers};
 use tokio::sync::Notify;
 
 use crate::fold::Fold;
@@ -91,44 +91,20 @@ impl Board {
     ///
     /// Where it is a server's lever, or names a layer that is not there.
     pub(crate) fn pull_scenario(&self, lever: &Lever) -> Result<String, String> {
-        let (layer, did) = match lever {
-            Lever::Rate { rate } => {
-                self.call(Command::Rate(*rate));
-                return Ok(format!("rate is now {rate}"));
-            }
-            Lever::Retries { layer, retries } => {
-                let set = |layers: &mut goodput_policy::retry::Layers| {
-                    layers.set_retries(layer.as_deref(), *retries)
-                };
-                (layer, self.on_layers(set).then(|| format!("retries are now {retries}")))
-            }
-            Lever::Budget { layer, budget } => {
-                let set = |layers: &mut goodput_policy::retry::Layers| {
-                    layers.set_budget(layer.as_deref(), *budget)
-                };
-                let budget = serde_json::to_string(budget).unwrap_or_default();
-                (layer, self.on_layers(set).then(|| format!("budget is now {budget}")))
-            }
-            Lever::ShedQueue | Lever::Admit { .. } | Lever::Restart | Lever::Limiter(_) => {
-                return Err(format!("the lever `{}` acts on a server", lever.name()));
-            }
-        };
-        let of = layer.as_ref().map_or("all layers".to_owned(), |layer| format!("layer `{layer}`"));
-        did.map(|did| format!("{did} at {of}")).ok_or_else(|| self.no_such_layer(layer.as_deref()))
+        if let Lever::Rate { rate } = lever {
+            self.call(Command::Rate(*rate));
+            return Ok(lever.did(0, 0));
+        }
+        self.on_layers(|layers| layers.pull(lever))
     }
 
-    fn on_layers(&self, set: impl FnOnce(&mut goodput_policy::retry::Layers) -> bool) -> bool {
-        let (found, configs) = self.client.with_layers(|layers, _| {
-            let found = set(layers);
-            (found, layers.configs().to_vec())
+    fn on_layers<T>(&self, act: impl FnOnce(&mut Layers) -> T) -> T {
+        let (outcome, configs) = self.client.with_layers(|layers, _| {
+            let outcome = act(layers);
+            (outcome, layers.configs().to_vec())
         });
         locked(&self.figures).configs = configs;
-        found
-    }
-
-    fn no_such_layer(&self, layer: Option<&str>) -> String {
-        let names: Vec<_> = self.layers.iter().map(|layer| format!("`{}`", layer.name)).collect();
-        format!("there is no layer `{}`; there is {}", layer.unwrap_or(""), names.join(", "))
+        outcome
     }
 }
 

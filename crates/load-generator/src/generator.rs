@@ -20,8 +20,8 @@ use tokio::sync::Notify;
 
 use crate::board::{Board, Command, Controlled, Figures};
 use crate::config::{GeneratorConfig, StartError};
-use crate::engine::{Engine, Progress};
 use crate::fold::{Fold, recorder};
+use crate::load_thread::{LoadThread, Progress};
 use crate::metrics::{RunInfo, metrics};
 use crate::process::memory_peak;
 use crate::template::Requests;
@@ -103,7 +103,7 @@ impl Generator {
         let scenario = config.scenario;
         let schedule = Schedule::new(&scenario.load, scenario.duration, config.seed);
         let (sender, windows) = mpsc::channel();
-        let engine = Engine {
+        let load = LoadThread {
             board: Arc::clone(&board),
             clock,
             alarm,
@@ -119,7 +119,7 @@ impl Generator {
         };
         let thread = std::thread::Builder::new()
             .name("load".to_owned())
-            .spawn(move || carry_out(&runtime, engine))?;
+            .spawn(move || carry_out(&runtime, load))?;
         Ok(Self { board, windows, thread: Some(thread), control, clock })
     }
 
@@ -210,9 +210,9 @@ impl Drop for Generator {
     }
 }
 
-fn carry_out(runtime: &Runtime, mut engine: Engine) -> Account {
-    let drained = runtime.block_on(engine.run());
-    Account::take(&engine.board, engine.clock.now(), engine.progress, drained)
+fn carry_out(runtime: &Runtime, mut load: LoadThread) -> Account {
+    let drained = runtime.block_on(load.run());
+    Account::take(&load.board, load.clock.now(), load.progress, drained)
 }
 
 /// What a load came to, taken before its runtime goes: the connections that end with that would count

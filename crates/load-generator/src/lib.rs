@@ -10,9 +10,9 @@
 
 mod board;
 mod config;
-mod engine;
 mod fold;
 mod generator;
+mod load_thread;
 mod metrics;
 mod process;
 mod template;

@@ -5,9 +5,10 @@
 
 use std::time::{Duration, SystemTime};
 
+use goodput_client::LayerMetrics;
 use goodput_clock::{Scale, Timestamp};
 use goodput_policy::attempt::FailureClass;
-use goodput_policy::retry::{LayerCounters, Layers, StopReason};
+use goodput_policy::retry::Layers;
 use goodput_runlog::RequestEnd;
 use prometheus::core::{AtomicU64, GenericLocalCounter};
 use prometheus::local::LocalHistogram;
@@ -59,9 +60,7 @@ pub(crate) struct Metrics {
     started: IntCounter,
     in_flight: IntGauge,
     connections: IntGauge,
-    max_attempts: Gauge,
-    sustained_attempts: Gauge,
-    layers: Vec<LayerMetrics>,
+    layers: LayerMetrics,
 }
 
 /// What is said about the run.
@@ -82,17 +81,6 @@ pub(crate) struct LoadFigures {
     pub(crate) offered: u64,
     pub(crate) in_flight: u64,
     pub(crate) connections: u64,
-}
-
-#[derive(Debug)]
-struct LayerMetrics {
-    first: IntCounter,
-    retries: IntCounter,
-    succeeded: IntCounter,
-    cut: IntCounter,
-    failed: [IntCounter; FailureClass::ALL.len()],
-    suppressed: [IntCounter; StopReason::ALL.len()],
-    tokens: Gauge,
 }
 
 /// Makes the metrics of a client with these layers.
@@ -143,19 +131,9 @@ pub(crate) fn metrics(
         )?,
         in_flight: gauge(&registry, "requests_in_flight", "Requests that have not ended")?,
         connections: gauge(&registry, "connections_open", "Connections open or being opened")?,
-        max_attempts: Gauge::new(
-            "rig_client_max_attempts_per_request",
-            "Product of the attempt limits of all layers",
-        )?,
-        sustained_attempts: Gauge::new(
-            "rig_client_sustained_attempts_per_request",
-            "Attempts per request that limits and budgets of all layers allow in the long run",
-        )?,
-        layers: layer_metrics(&registry, layers, &to_wall)?,
+        layers: LayerMetrics::new(&registry, layers.configs(), scale)?,
         registry,
     };
-    metrics.registry.register(Box::new(metrics.max_attempts.clone()))?;
-    metrics.registry.register(Box::new(metrics.sustained_attempts.clone()))?;
     about(&metrics.registry, run)?;
     Ok((metrics, hot))
 }
@@ -166,12 +144,7 @@ impl Metrics {
         raise(&self.started, load.offered);
         self.in_flight.set(load.in_flight.cast_signed());
         self.connections.set(load.connections.cast_signed());
-        self.sustained_attempts.set(layers.sustained_attempts(load.rate));
-        self.max_attempts.set(layers.max_attempts() as f64);
-        for (index, (metrics, counters)) in self.layers.iter().zip(layers.counters()).enumerate() {
-            metrics.update(counters);
-            metrics.tokens.set(layers.tokens(now, index));
-        }
+        self.layers.update(now, layers, load.rate);
     }
 
     /// Everything as Prometheus reads it.
@@ -181,68 +154,6 @@ impl Metrics {
         let _ = TextEncoder::new().encode(&self.registry.gather(), &mut text);
         String::from_utf8(text).unwrap_or_default()
     }
-}
-
-impl LayerMetrics {
-    fn update(&self, counters: &LayerCounters) {
-        raise(&self.first, counters.first);
-        raise(&self.retries, counters.retries);
-        raise(&self.succeeded, counters.succeeded);
-        raise(&self.cut, counters.cut);
-        for (metric, count) in self.failed.iter().zip(counters.failed) {
-            raise(metric, count);
-        }
-        for (metric, count) in self.suppressed.iter().zip(counters.stopped) {
-            raise(metric, count);
-        }
-    }
-}
-
-fn layer_metrics(
-    registry: &Registry,
-    layers: &Layers,
-    to_wall: &impl Fn(Duration) -> f64,
-) -> prometheus::Result<Vec<LayerMetrics>> {
-    let tries = counters(
-        registry,
-        "attempts_total",
-        "Tries that a retry layer sent; those of the innermost layer are attempts on the wire",
-        &["layer", "kind"],
-    )?;
-    let results = counters(
-        registry,
-        "attempts_finished_total",
-        "Tries of a retry layer that ended, by result; cut by the time-out of an outer layer",
-        &["layer", "outcome"],
-    )?;
-    let suppressed = counters(
-        registry,
-        "retries_suppressed_total",
-        "Failures after which a layer did not retry, by reason",
-        &["layer", "reason"],
-    )?;
-    let tokens =
-        gauges(registry, "retry_budget_tokens", "Retries that the budgets of a layer would allow")?;
-    let timeout = gauges(
-        registry,
-        "attempt_timeout_seconds",
-        "Time-out of a try of a layer, +Inf where off",
-    )?;
-    let layers = layers.configs().iter().map(|layer| {
-        let name = layer.name.as_str();
-        timeout.with_label_values(&[name]).set(layer.timeout.map_or(f64::INFINITY, to_wall));
-        LayerMetrics {
-            first: tries.with_label_values(&[name, "first"]),
-            retries: tries.with_label_values(&[name, "retry"]),
-            succeeded: results.with_label_values(&[name, "ok"]),
-            cut: results.with_label_values(&[name, "cut"]),
-            failed: FailureClass::ALL.map(|class| results.with_label_values(&[name, class.name()])),
-            suppressed: StopReason::ALL
-                .map(|reason| suppressed.with_label_values(&[name, reason.name()])),
-            tokens: tokens.with_label_values(&[name]),
-        }
-    });
-    Ok(layers.collect())
 }
 
 /// What is said about the run and the process.
@@ -312,12 +223,6 @@ fn gauge(registry: &Registry, name: &str, help: &str) -> prometheus::Result<IntG
     let gauge = IntGauge::new(format!("rig_client_{name}"), help)?;
     registry.register(Box::new(gauge.clone()))?;
     Ok(gauge)
-}
-
-fn gauges(registry: &Registry, name: &str, help: &str) -> prometheus::Result<GaugeVec> {
-    let gauges = GaugeVec::new(Opts::new(format!("rig_client_{name}"), help), &["layer"])?;
-    registry.register(Box::new(gauges.clone()))?;
-    Ok(gauges)
 }
 
 fn histogram(

@@ -49,7 +49,6 @@ impl Requests {
             path: first,
             headers: Arc::new(headers),
             body: Bytes::from(template.body.clone()),
-            priority: None,
         };
         let orders = OrderIds::new(template.orders, seed);
         Ok(Self { base, around, orders, path: String::new() })

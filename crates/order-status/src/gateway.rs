@@ -5,7 +5,6 @@
 //! slot is free meanwhile: a gateway waits without working.
 
 mod forward;
-mod metrics;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +15,7 @@ use axum::extract::{Request, State};
 use axum::response::Response;
 use goodput_client::{Answer, CallEnd, Client, Target, Unobserved};
 use goodput_clock::Timestamp;
-use goodput_policy::attempt::FailureClass;
+use goodput_policy::attempt::{AttemptResult, FailureClass, UPSTREAM_CONNECT};
 use goodput_policy::deadline::REFUSAL_REASON;
 use goodput_policy::limiter::{OnDisconnect, Refusal};
 use goodput_policy::retry::Outcome as CallOutcome;
@@ -27,7 +26,6 @@ use crate::answer;
 use crate::intake::Intake;
 use crate::metrics::{Outcome, UpstreamRefusal};
 use crate::tier::{Counts, Presence, Ticket, Tier};
-pub(crate) use metrics::LayerMetrics;
 
 /// What the handlers share.
 #[derive(Debug)]
@@ -126,7 +124,8 @@ impl Gateway {
             CallOutcome::Failed { class, .. } => Some(class),
         };
         // An answer of an earlier attempt says nothing about the last.
-        let answer = end.answer.filter(|answer| status_class(answer.status) == class);
+        let result = class.map_or(AttemptResult::Success, AttemptResult::Failure);
+        let answer = end.answer.filter(|answer| answer.result() == result);
         match class {
             None => metrics.on_finished(Outcome::Ok),
             Some(FailureClass::Overloaded) => {
@@ -173,16 +172,6 @@ fn is_redirection(answer: &Answer) -> bool {
     answer.status.is_redirection()
 }
 
-/// The class of failure that a status tells; none for a success.
-fn status_class(status: StatusCode) -> Option<FailureClass> {
-    match status {
-        status if status.is_success() => None,
-        StatusCode::SERVICE_UNAVAILABLE => Some(FailureClass::Overloaded),
-        StatusCode::GATEWAY_TIMEOUT => Some(FailureClass::Expired),
-        _ => Some(FailureClass::Error),
-    }
-}
-
 /// What a caller is told where the upstream gave no answer that could be passed on.
 fn failure(class: FailureClass) -> Response {
     let (status, error, reason) = match class {
@@ -198,7 +187,7 @@ fn failure(class: FailureClass) -> Response {
             (StatusCode::SERVICE_UNAVAILABLE, "the upstream is overloaded", "upstream-overloaded")
         }
         FailureClass::Connect => {
-            (StatusCode::BAD_GATEWAY, "no connection to the upstream", "upstream-connect")
+            (StatusCode::BAD_GATEWAY, "no connection to the upstream", UPSTREAM_CONNECT)
         }
         FailureClass::Error => (
             StatusCode::BAD_GATEWAY,

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
 
-use goodput_client::{Client, Unobserved};
-use goodput_clock::Ratio;
-use goodput_control::api::{FaultView, ServerState, limiter_view};
+use goodput_client::{Client, LayerMetrics, Unobserved};
+use goodput_clock::{Ratio, Scale};
+use goodput_control::api::{FaultView, ServerState, layer_views, limiter_view};
 use goodput_control::{ServerControl, wall};
 use goodput_policy::fault::Effect;
 use goodput_policy::lever::Lever;
@@ -15,7 +15,6 @@ use tokio::sync::mpsc;
 
 use crate::config::ServerConfig;
 use crate::connections::Command;
-use crate::gateway::LayerMetrics;
 use crate::tier::Tier;
 
 /// The server as its control plane sees it.
@@ -38,6 +37,16 @@ pub(crate) struct UpstreamLayers {
     pub(crate) metrics: LayerMetrics,
 }
 
+impl UpstreamLayers {
+    /// The layers in wall time, for the state.
+    fn view(&self, scale: Scale) -> Vec<serde_json::Value> {
+        self.client.with_layers(|layers, _| {
+            let wall = layers.configs().iter().map(|layer| wall::layer_to_wall(layer, scale));
+            layer_views(&wall.collect::<Vec<_>>(), &[]).0
+        })
+    }
+}
+
 impl Lent {
     pub(crate) fn new(
         config: &ServerConfig,
@@ -57,12 +66,13 @@ impl Lent {
         }
     }
 
-    /// Drops everything in the limiter at once, and has the data plane drop the connections.
-    fn restart(&self) -> String {
-        let connections = self.connections.load(Ordering::Relaxed);
+    /// Drops everything in the limiter at once, and has the data plane drop the connections; says how
+    /// many requests there were.
+    fn restart(&self) -> usize {
         let requests = self.tier.restart();
+        // A data plane that is gone has no connections left.
         let _ = self.commands.send(Command::Restart);
-        format!("dropped {requests} requests and {connections} connections")
+        requests
     }
 }
 
@@ -80,6 +90,11 @@ impl ServerControl for Lent {
             speed: clock.scale().speed(),
             memory: resident_bytes(),
             limiter: limiter_view(&wall::limiter_to_wall(&view.config, clock.scale())),
+            layers: self
+                .layers
+                .as_ref()
+                .map(|layers| layers.view(clock.scale()))
+                .unwrap_or_default(),
             slots: reading.slots,
             capacity: Some(reading.capacity).filter(|capacity| capacity.is_finite()),
             admitted: reading.admitted,
@@ -92,9 +107,15 @@ impl ServerControl for Lent {
         }
     }
 
-    fn metrics(&self, _faults: &[FaultView]) -> String {
+    fn metrics(&self) -> String {
         if let Some(UpstreamLayers { client, metrics }) = &self.layers {
-            client.with_layers(|layers, _| metrics.update(self.tier.clock.now(), layers));
+            let now = self.tier.clock.now();
+            client.with_layers(|layers, _| {
+                // A gateway does not know the rate that it is offered: the mean since its start
+                // stands for it.
+                let calls = layers.counters().first().map_or(0, |outermost| outermost.first);
+                metrics.update(now, layers, calls as f64 / now.as_secs_f64().max(1.0));
+            });
         }
         // What is registered at start can always be encoded.
         self.tier.metrics.render(self.tier.gauges()).unwrap_or_default()
@@ -110,21 +131,23 @@ impl ServerControl for Lent {
     }
 
     fn pull(&self, lever: &Lever) -> Result<String, String> {
-        match &wall::lever_to_scenario(lever, self.tier.clock.scale()) {
-            Lever::ShedQueue => Ok(format!("refused {} requests", self.tier.shed_queue())),
-            Lever::Admit { share, hold, ramp } => {
-                self.tier.admit(*share, *hold, *ramp);
-                Ok(format!("admits {share} of the traffic"))
+        let lever = wall::lever_to_scenario(lever, self.tier.clock.scale());
+        match &lever {
+            Lever::ShedQueue => return Ok(lever.did(self.tier.shed_queue(), 0)),
+            Lever::Admit { share, hold, ramp } => self.tier.admit(*share, *hold, *ramp),
+            Lever::Restart => {
+                let connections = self.connections.load(Ordering::Relaxed);
+                let requests = self.restart();
+                return Ok(lever.did(requests, connections));
             }
-            Lever::Restart => Ok(self.restart()),
             Lever::Limiter(patch) => {
                 self.tier.patch(*patch).map_err(|error| error.to_string())?;
-                Ok("changed the limiter".to_owned())
             }
             Lever::Budget { .. } | Lever::Retries { .. } | Lever::Rate { .. } => {
-                Err(format!("the lever `{}` acts on the load generator", lever.name()))
+                return Err(format!("the lever `{}` acts on the load generator", lever.name()));
             }
         }
+        Ok(lever.did(0, 0))
     }
 
     fn reset(&self) {

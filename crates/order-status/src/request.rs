@@ -24,7 +24,7 @@ impl Caller {
     ///
     /// # Errors
     ///
-    /// Where one of them is there and cannot be read.
+    /// Where one of them is there and cannot be read, or stands more than once: none is a list.
     pub(crate) fn read(headers: &HeaderMap) -> Result<Self, HeaderError> {
         let (grpc, envoy) = (text(headers, &GRPC), text(headers, &ENVOY));
         let attempt = text(headers, &ATTEMPT);
@@ -47,7 +47,10 @@ impl Caller {
 }
 
 fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<Cow<'a, str>> {
-    headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()))
+    let mut values = headers.get_all(name).iter().map(|value| value.as_bytes());
+    let first = String::from_utf8_lossy(values.next()?);
+    // Several lines are one value with commas (RFC 9110, section 5.3), which no reader takes.
+    Some(values.fold(first, |all, next| all + ", " + String::from_utf8_lossy(next)))
 }
 
 // Names that are not parsed anew for each request.
@@ -79,6 +82,17 @@ mod tests {
         headers.insert(GRPC_TIMEOUT, "100m".parse().unwrap());
         headers.insert(ENVOY_TIMEOUT, "soon".parse().unwrap());
         assert_eq!(Caller::read(&headers).unwrap_err().header, ENVOY_TIMEOUT);
+    }
+
+    #[test]
+    fn a_header_that_stands_twice_is_refused() {
+        for (name, value) in [(ATTEMPT_COUNT, "2"), (GRPC_TIMEOUT, "1S"), (ENVOY_TIMEOUT, "5")] {
+            let mut headers = HeaderMap::new();
+            headers.append(name, value.parse().unwrap());
+            assert!(Caller::read(&headers).is_ok());
+            headers.append(name, value.parse().unwrap());
+            assert_eq!(Caller::read(&headers).unwrap_err().header, name);
+        }
     }
 
     #[test]

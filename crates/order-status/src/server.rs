@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicUsize;
 use std::thread::JoinHandle;
 use std::time::Instant;
 
-use goodput_client::{Alarm, Client, ClientConfig, Unobserved, WallClock};
+use goodput_client::{Alarm, Client, ClientConfig, LayerMetrics, Unobserved, WallClock};
 use goodput_clock::Rate;
 use goodput_control::{Listener, server_plane};
 use goodput_policy::invalid::InvalidConfig;
@@ -19,7 +19,7 @@ use tokio::sync::mpsc;
 use crate::book::OrderBook;
 use crate::config::{GatewayConfig, Role, ServerConfig};
 use crate::connections::{self, Command, Service};
-use crate::gateway::{Gateway, LayerMetrics};
+use crate::gateway::Gateway;
 use crate::intake::Intake;
 use crate::metrics::Metrics;
 use crate::orders;
@@ -41,6 +41,14 @@ pub enum StartError {
     /// The limiter's configuration cannot be.
     #[error("the limiter: {0}")]
     Limiter(#[from] InvalidConfig),
+    /// A retry layer of the gateway cannot be.
+    #[error("layer `{name}`: {invalid}")]
+    Layer {
+        /// The layer's name.
+        name: String,
+        /// What is wrong with it.
+        invalid: InvalidConfig,
+    },
     /// The data plane's address cannot be had.
     #[error(
         "cannot listen on {addr} for requests: {source}; choose another, such as 127.0.0.1:8080"
@@ -173,6 +181,10 @@ fn build_client(
             "a gateway needs a retry layer, and the innermost one a time-out, such as \"5s\""
                 .to_owned(),
         ));
+    }
+    for layer in &gateway.layers {
+        let name = &layer.name;
+        layer.validate().map_err(|invalid| StartError::Layer { name: name.clone(), invalid })?;
     }
     let connect_rate = match gateway.connect_rate {
         Some(rate) => rate,

@@ -33,6 +33,16 @@ impl FailureClass {
             Self::Error => "error",
         }
     }
+
+    /// What the caller of a gateway sees where the gateway's own call failed so. It cannot tell work
+    /// that was dropped from work that came too late: either way there was no answer in time.
+    #[must_use]
+    pub const fn through_a_gateway(self) -> Self {
+        match self {
+            Self::Timeout | Self::Expired => Self::Expired,
+            Self::Connect | Self::Overloaded | Self::Error => self,
+        }
+    }
 }
 
 /// What became of an attempt.
@@ -43,6 +53,23 @@ pub enum AttemptResult {
     /// Not answered, or not with a success.
     Failure(FailureClass),
 }
+
+impl AttemptResult {
+    /// What an answer tells by its HTTP status, and by the reason in its
+    /// [`REFUSAL_REASON`](crate::deadline::REFUSAL_REASON), where it gives one.
+    pub fn of_status(status: u16, reason: Option<&str>) -> Self {
+        match status {
+            200..300 => Self::Success,
+            502 if reason == Some(UPSTREAM_CONNECT) => Self::Failure(FailureClass::Connect),
+            503 => Self::Failure(FailureClass::Overloaded),
+            504 => Self::Failure(FailureClass::Expired),
+            _ => Self::Failure(FailureClass::Error),
+        }
+    }
+}
+
+/// The reason of a gateway that found no connection to its upstream.
+pub const UPSTREAM_CONNECT: &str = "upstream-connect";
 
 /// The set of failure classes that a layer retries.
 ///
@@ -84,5 +111,28 @@ impl From<Vec<FailureClass>> for RetryOn {
 impl From<RetryOn> for Vec<FailureClass> {
     fn from(set: RetryOn) -> Self {
         FailureClass::ALL.into_iter().filter(|class| set.contains(*class)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_status_and_its_reason_tell_the_class() {
+        let failed = |class| AttemptResult::Failure(class);
+        for (status, reason, result) in [
+            (200, None, AttemptResult::Success),
+            (299, Some("x"), AttemptResult::Success),
+            (301, None, failed(FailureClass::Error)),
+            (404, None, failed(FailureClass::Error)),
+            (502, None, failed(FailureClass::Error)),
+            (502, Some("upstream-error"), failed(FailureClass::Error)),
+            (502, Some(UPSTREAM_CONNECT), failed(FailureClass::Connect)),
+            (503, None, failed(FailureClass::Overloaded)),
+            (504, None, failed(FailureClass::Expired)),
+        ] {
+            assert_eq!(AttemptResult::of_status(status, reason), result, "{status} {reason:?}");
+        }
     }
 }

@@ -33,7 +33,7 @@ pub enum Jitter {
 /// How long a layer waits before a retry: `min(cap, base × factor^n)`, spread by `jitter`, where `n`
 /// counts the retries of this request at this layer from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table such as { base = \"1s\", factor = 2 }")]
 pub struct Backoff {
     /// The first delay; 0 retries at once.
     #[serde(with = "text::duration")]
@@ -41,7 +41,7 @@ pub struct Backoff {
     /// By how much each delay is longer than the last, from 1 to 1,000. Default 2.
     #[serde(default = "default_factor")]
     pub factor: f64,
-    /// The longest delay. Default 20 s, as in the AWS SDKs.
+    /// The longest delay, at least `base`. Default 20 s, as in the AWS SDKs.
     #[serde(default = "default_cap", with = "text::duration")]
     pub cap: Duration,
     /// How the delay is spread. Default none.
@@ -71,7 +71,8 @@ impl Backoff {
     ///
     /// # Errors
     ///
-    /// Where the base or the cap is longer than a day, or the factor outside 1 to 1,000.
+    /// Where the base or the cap is longer than a day, the cap below the base, or the factor outside
+    /// 1 to 1,000.
     pub fn validate(&self) -> Result<(), InvalidConfig> {
         let longest = Duration::from_hours(24);
         if self.base > longest {
@@ -80,6 +81,10 @@ impl Backoff {
         }
         if self.cap > longest {
             let problem = "must be at most 24h, such as \"20s\"";
+            return Err(InvalidConfig { key: "backoff.cap", problem });
+        }
+        if self.cap < self.base {
+            let problem = "is below `base`, the first delay; raise it, such as \"20s\"";
             return Err(InvalidConfig { key: "backoff.cap", problem });
         }
         if !(1.0..=1000.0).contains(&self.factor) {
@@ -164,6 +169,7 @@ mod tests {
         assert_eq!(Backoff::default().validate(), Ok(()));
         assert_eq!(broken(|backoff| backoff.base = Duration::MAX), "backoff.base");
         assert_eq!(broken(|backoff| backoff.cap = Duration::MAX), "backoff.cap");
+        assert_eq!(broken(|backoff| backoff.cap = Duration::from_millis(999)), "backoff.cap");
         assert_eq!(broken(|backoff| backoff.factor = 0.5), "backoff.factor");
         assert_eq!(broken(|backoff| backoff.factor = f64::NAN), "backoff.factor");
         assert_eq!(broken(|backoff| backoff.factor = f64::INFINITY), "backoff.factor");
@@ -178,12 +184,12 @@ mod tests {
             retry: u32, previous in proptest::option::of(0_u64..86_400_000), kind in 0_usize..4,
         ) {
             let kinds = [Jitter::None, Jitter::Full, Jitter::Equal, Jitter::Decorrelated];
-            let (base, cap) = (Duration::from_millis(base), Duration::from_millis(cap));
+            let (base, cap) = (Duration::from_millis(base.min(cap)), Duration::from_millis(base.max(cap)));
             let backoff = Backoff { base, cap, factor, jitter: kinds[kind] };
             prop_assert_eq!(backoff.validate(), Ok(()));
             let mut random = Seed(4).stream("backoff");
             let previous = previous.map(Duration::from_millis);
-            prop_assert!(backoff.delay(retry, previous, &mut random) <= cap.max(base));
+            prop_assert!(backoff.delay(retry, previous, &mut random) <= cap);
         }
     }
 }

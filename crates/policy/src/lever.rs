@@ -98,17 +98,41 @@ impl Lever {
         }
     }
 
+    /// What it did once it was pulled, in words. `requests` were refused or dropped by it, and
+    /// `connections` were dropped.
+    pub fn did(&self, requests: usize, connections: usize) -> String {
+        let at = |layer: &Option<String>| {
+            layer.as_ref().map_or_else(|| "all layers".to_owned(), |name| format!("layer `{name}`"))
+        };
+        match self {
+            Self::ShedQueue => format!("refused {requests} requests"),
+            Self::Admit { share, .. } => format!("admits {share} of the traffic"),
+            Self::Restart => {
+                format!("dropped {requests} requests and {connections} connections")
+            }
+            Self::Limiter(_) => "changed the limiter".to_owned(),
+            Self::Budget { layer, budget } => format!("budget is now {budget} at {}", at(layer)),
+            Self::Retries { layer, retries } => {
+                format!("retries are now {retries} at {}", at(layer))
+            }
+            Self::Rate { rate } => format!("rate is now {rate}"),
+        }
+    }
+
     /// Checks what the types cannot.
     ///
     /// # Errors
     ///
-    /// Where a value is out of range: a ramp without an end to start from, an empty change of the
-    /// limiter, too many retries, or what the patch or the budget itself refuses.
+    /// Where a value is out of range: a share that holds for no time, a ramp without an end to start
+    /// from, an empty change of the limiter, too many retries, or what the patch or the budget itself
+    /// refuses.
     pub fn validate(&self) -> Result<(), InvalidConfig> {
         let longest = Duration::from_hours(24);
         match self {
-            Self::Admit { hold, .. } if hold.is_some_and(|hold| hold > longest) => {
-                let problem = "must be at most 24h, such as \"20s\"";
+            Self::Admit { hold, .. }
+                if hold.is_some_and(|hold| hold.is_zero() || hold > longest) =>
+            {
+                let problem = "must be above 0 and at most 24h, such as \"20s\"";
                 Err(InvalidConfig { key: "for", problem })
             }
             Self::Admit { ramp, .. } if *ramp > longest => {
@@ -175,6 +199,7 @@ mod tests {
     fn what_is_out_of_range_is_refused_by_its_key() {
         for (json, key) in [
             (r#"{"lever":"admit","share":0.5,"for":"25h"}"#, "for"),
+            (r#"{"lever":"admit","share":0.5,"for":"0s"}"#, "for"),
             (r#"{"lever":"admit","share":0.5,"for":"1s","ramp":"25h"}"#, "ramp"),
             (r#"{"lever":"admit","share":0.5,"ramp":"1s"}"#, "ramp"),
             (r#"{"lever":"limiter"}"#, "limiter"),

@@ -5,7 +5,7 @@
 //! that carries them out records. The network rig and the simulator run the same values.
 //!
 //! On the server's side stand [`edge`], [`limiter`] and [`fault`]; on the client's side [`retry`],
-//! [`backoff`], [`budget`] and [`pool`]; [`deadline`] and [`priority`] are what both say to each other on the wire, and
+//! [`backoff`], [`budget`] and [`pool`]; [`deadline`] is what both say to each other on the wire, and
 //! [`lever`] what a person can pull.
 
 pub mod attempt;
@@ -18,5 +18,4 @@ pub mod invalid;
 pub mod lever;
 pub mod limiter;
 pub mod pool;
-pub mod priority;
 pub mod retry;

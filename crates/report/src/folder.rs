@@ -7,7 +7,7 @@
 //!     junit.xml       the outcome for continuous integration
 //!     report.html     the outcome for people, one file that needs nothing else
 //!     timeline.csv    a row a second (and run)
-//!     audit.jsonl     every command to a control plane
+//!     audit.jsonl     every command to a control plane, where the run kept that log
 //!     runlog.json     what the run saw; of a comparison runlog-<arm>.json, one an arm
 //! ```
 //!
@@ -97,7 +97,9 @@ pub fn write_run_folder(parent: &Path, content: &RunFolder<'_>) -> Result<PathBu
     let mut files = forms(content.report)?;
     files.extend(logs(content.report)?);
     files.push((SCENARIO.to_owned(), content.scenario_file.as_bytes().to_vec()));
-    files.push((AUDIT.to_owned(), content.audit.to_vec()));
+    if !content.audit.is_empty() {
+        files.push((AUDIT.to_owned(), content.audit.to_vec()));
+    }
     fs::create_dir_all(parent).map_err(io("make the folder", parent))?;
     let name = folder_name(content.report);
     let partial = parent.join(format!(".{name}.partial-{}", std::process::id()));
@@ -107,26 +109,6 @@ pub fn write_run_folder(parent: &Path, content: &RunFolder<'_>) -> Result<PathBu
         let _ = fs::remove_dir_all(&partial);
     }
     written
-}
-
-/// Writes the forms of a report anew into the folder of a run that was read back. Each file is replaced
-/// at once; the scenario, the run logs and the audit log stay as they are.
-///
-/// # Errors
-///
-/// Where the place cannot be written, or a form of the report cannot.
-pub fn update_run_folder(dir: &Path, report: &Report<'_>) -> Result<(), FolderError> {
-    for (name, bytes) in forms(report)? {
-        let partial = dir.join(format!(".{name}.partial-{}", std::process::id()));
-        let path = dir.join(&name);
-        let replaced = write_file(&partial, &bytes)
-            .and_then(|()| fs::rename(&partial, &path).map_err(io("replace", &path)));
-        if replaced.is_err() {
-            let _ = fs::remove_file(&partial);
-        }
-        replaced?;
-    }
-    Ok(())
 }
 
 /// Reads a folder that [`write_run_folder`] wrote, to judge and draw the run again.
@@ -153,12 +135,26 @@ pub fn read_run_folder(dir: &Path) -> Result<SavedRun, FolderError> {
                 Some(place.ok_or_else(|| not_a_run(missing()))?)
             }
         };
-        arms.push(SavedArm { arm, log });
+        arms.push((path, SavedArm { arm, log }));
     }
     if arms.is_empty() {
         return Err(not_a_run(format!("it holds no {LOG}.json")));
     }
-    arms.sort_by_key(|saved| saved.arm);
+    arms.sort_by_key(|(_, saved)| saved.arm);
+    for ((first, one), (second, other)) in arms.iter().zip(arms.iter().skip(1)) {
+        let several = match (one.arm, other.arm) {
+            (None, _) => "a run above the arms, which no comparison holds",
+            (one, other) if one == other => "of the same arm",
+            _ => continue,
+        };
+        let name = |path: &Path| path.file_name().unwrap_or_default().display().to_string();
+        return Err(not_a_run(format!(
+            "beside {} it holds {}: {several}; move one elsewhere",
+            name(second),
+            name(first)
+        )));
+    }
+    let arms = arms.into_iter().map(|(_, saved)| saved).collect();
     Ok(SavedRun { dir: dir.to_owned(), scenario_file, plan, arms })
 }
 

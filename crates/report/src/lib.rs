@@ -21,10 +21,7 @@ mod timeline;
 
 pub use criteria::{Criterion, CriterionOutcome};
 pub use drill::drill_text;
-pub use folder::{
-    FolderError, RunFolder, SavedArm, SavedRun, read_run_folder, update_run_folder,
-    write_run_folder,
-};
+pub use folder::{FolderError, RunFolder, SavedArm, SavedRun, read_run_folder, write_run_folder};
 pub use hysteresis::hysteresis_text;
 pub use report::{Report, ReportedRun};
 pub use result::{

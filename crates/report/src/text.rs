@@ -1,5 +1,7 @@
 //! The outcome for a terminal: a few lines that a person understands, without colour.
 
+mod strip;
+
 use std::fmt::Write as _;
 
 use goodput_experiment::{Comparison, Row};
@@ -32,6 +34,10 @@ fn write_run(out: &mut String, run: &ReportedRun<'_>, style: TextStyle) {
     let _ = writeln!(out, "{verdict}  {}", plain(&judgement.summary));
     for doubt in &judgement.doubts {
         let _ = writeln!(out, "  ? {}", plain(&doubt.text));
+    }
+    let drawn = strip::draw(&run.log.windows, judgement.trigger);
+    if !drawn.is_empty() {
+        let _ = write!(out, "\n{drawn}");
     }
     let figures = figures(judgement);
     if !figures.is_empty() {
@@ -124,6 +130,7 @@ fn write_comparison(out: &mut String, comparison: &Comparison, style: TextStyle)
         }
         let _ = writeln!(out, "{}", line.trim_end());
     }
+    let _ = writeln!(out, "\n{LEGEND}");
     let held = comparison.rows.iter().filter(|row| row.held).count();
     let _ = writeln!(out, "\n{held} of {} arms ended as expected", comparison.rows.len());
     for row in &comparison.rows {
@@ -148,7 +155,7 @@ fn columns(row: &Row) -> [String; COLUMNS.len()] {
         row.wasted_share.map_or_else(|| "–".to_owned(), format::percent),
         time_to_recover(&row.judgement),
         row.verdict.name().to_owned(),
-        if row.held { "✓ held".to_owned() } else { format!("✗ expected {}", row.expected) },
+        if row.held { "✓ held".to_owned() } else { format!("✗ {}", row.expected) },
     ]
 }
 
@@ -173,17 +180,11 @@ fn width(text: &str) -> usize {
     text.chars().count()
 }
 
-const COLUMNS: [&str; 9] = [
-    "arm",
-    "before",
-    "during",
-    "after",
-    "attempts/request",
-    "wasted work",
-    "time to recover",
-    "verdict",
-    "expectation",
-];
+const COLUMNS: [&str; 9] =
+    ["arm", "before", "during", "after", "attempts", "wasted", "recovery", "verdict", "expected"];
+/// What the columns hold, where their names are too short to say it.
+const LEGEND: &str = "goodput per second before, during and after the trigger; attempts a request and \
+    wasted work\nof the last seconds; recovery: from the trigger's end";
 
 /// Which column holds the verdict; those between the first and it are figures.
 const VERDICT: usize = 7;

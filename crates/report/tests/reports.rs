@@ -108,6 +108,9 @@ fn text_is_aligned_and_coloured_only_on_request() {
         assert_eq!(at(line, &format!("{}  ", row.verdict.name())), Some(column), "{text}");
     }
     assert!(text.contains(support::COMPARE));
+    for line in text.lines() {
+        assert!(line.chars().count() <= 100, "{line}");
+    }
 }
 
 #[test]
@@ -134,6 +137,29 @@ fn a_folder_is_read_back_as_it_was_written_and_never_overwritten() {
     assert_eq!(read, logs.iter().collect::<Vec<_>>());
     assert_eq!(saved.scenario(&saved.arms[3]), &plan.arms[3].scenario);
     assert_eq!(std::fs::read(first.join("audit.jsonl")).unwrap(), b"{\"who\":\"x\"}\n");
+}
+
+#[test]
+fn a_folder_with_more_run_logs_than_it_was_written_with_is_refused() {
+    let parent = tempfile::tempdir().unwrap();
+    let plan = support::plan();
+    let logs = support::logs(&plan);
+    let finished = finished(&plan, &logs);
+    let comparison = compare_finished(&finished);
+    let report = Report::comparison(&comparison, &finished, support::COMPARE);
+    let content = RunFolder { report: &report, scenario_file: support::SCENARIO, audit: b"" };
+    let folder = write_run_folder(parent.path(), &content).unwrap();
+    assert!(!folder.join("audit.jsonl").exists(), "there is no such log");
+    let first = folder.join(format!("runlog-{}.json", plan.arms[0].name));
+    std::fs::copy(&first, folder.join("runlog-copy.json")).unwrap();
+    let error = read_run_folder(&folder).unwrap_err().to_string();
+    assert!(error.contains("runlog-copy.json") && error.contains("of the same arm"), "{error}");
+    let text = std::fs::read_to_string(&first).unwrap();
+    let mut above = RunLog::from_json(&text).unwrap();
+    above.meta.arm = None;
+    std::fs::write(folder.join("runlog-copy.json"), above.to_json().unwrap()).unwrap();
+    let error = read_run_folder(&folder).unwrap_err().to_string();
+    assert!(error.contains("runlog-copy.json") && error.contains("above the arms"), "{error}");
 }
 
 #[test]

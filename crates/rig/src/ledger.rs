@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use goodput_clock::{Scale, Timestamp};
 use goodput_fault_injector::{InjectorEvent, InjectorEventKind};
 use goodput_load_generator::FinishedWindow;
+use goodput_policy::lever::Lever;
 use goodput_runlog::{Event, EventKind, Observer, Window};
 use goodput_scenario::Scenario;
 
@@ -15,6 +16,8 @@ use crate::watch::{Reading, Watch};
 /// What a run has seen so far.
 pub(crate) struct Ledger<'a> {
     watches: Vec<Watch>,
+    /// How often the run itself has pulled the `restart` lever, by tier.
+    own_restarts: Vec<u64>,
     assembly: Assembly,
     /// How many windows the run has; what comes after its end is not part of it.
     seconds: u64,
@@ -34,6 +37,7 @@ impl<'a> Ledger<'a> {
         let patience = (PATIENCE.as_secs_f64() * scale.speed()).ceil() as usize + 2;
         Self {
             assembly: Assembly::new(watches.len(), patience),
+            own_restarts: vec![0; watches.len()],
             watches,
             seconds: scenario.duration.as_secs(),
             windows: Vec::new(),
@@ -47,14 +51,15 @@ impl<'a> Ledger<'a> {
         let watch = &mut self.watches[tier];
         let news = match reading {
             Ok(reading) => watch.on_reading(&reading),
-            Err(problem) => watch.on_silence(Instant::now(), &problem),
+            Err(problem) => watch.on_silence(Instant::now(), &problem).into_iter().collect(),
         };
         while let Some((second, window)) = watch.next_window() {
             self.assembly.push_tier(tier, second, window);
         }
-        if let Some(event) = news {
+        for event in news {
             self.event(event.at, event.kind);
         }
+        self.check_restarts(tier, false);
         self.assemble();
     }
 
@@ -79,8 +84,8 @@ impl<'a> Ledger<'a> {
                 }
                 self.event(at, EventKind::FaultEnded { name, tier });
             }
-            InjectorEventKind::LeverPulled { lever, did, .. } => {
-                self.event(at, EventKind::LeverPulled { lever, what: did });
+            InjectorEventKind::LeverPulled { lever, tier, did } => {
+                self.on_lever(at, lever, tier.as_deref(), did);
             }
             InjectorEventKind::FaultFailed { name, problem, .. } => {
                 self.doubt(at, format!("the fault `{name}` never came into force: {problem}"));
@@ -91,6 +96,30 @@ impl<'a> Ledger<'a> {
             InjectorEventKind::LeverFailed { lever, problem } => {
                 self.doubt(at, format!("the lever `{lever}` failed: {problem}"));
             }
+        }
+    }
+
+    /// Takes that the run has pulled a lever, at this tier where it is a server's.
+    pub(crate) fn on_lever(
+        &mut self,
+        at: Timestamp,
+        lever: String,
+        tier: Option<&str>,
+        what: String,
+    ) {
+        if lever == Lever::Restart.name()
+            && let Some(tier) = self.watches.iter().position(|watch| Some(watch.name()) == tier)
+        {
+            self.own_restarts[tier] += 1;
+        }
+        self.event(at, EventKind::LeverPulled { lever, what });
+    }
+
+    fn check_restarts(&mut self, tier: usize, at_end: bool) {
+        let own = self.own_restarts[tier];
+        let news = self.watches[tier].check_restarts(own, Instant::now(), at_end);
+        if let Some(Event { at, kind }) = news {
+            self.event(at, kind);
         }
     }
 
@@ -114,6 +143,7 @@ impl<'a> Ledger<'a> {
     /// The windows and events of a run that lasted `seconds`.
     pub(crate) fn close(mut self, seconds: u64) -> (Vec<Window>, Vec<Event>) {
         self.seconds = self.seconds.min(seconds);
+        (0..self.watches.len()).for_each(|tier| self.check_restarts(tier, true));
         for (tier, watch) in std::mem::take(&mut self.watches).into_iter().enumerate() {
             for (second, window) in watch.finish(self.seconds) {
                 self.assembly.push_tier(tier, second, window);

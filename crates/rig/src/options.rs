@@ -3,6 +3,7 @@ use std::sync::mpsc::Sender;
 
 use goodput_clock::{Scale, Seed};
 use goodput_control::Audit;
+use goodput_control::api::Cause;
 use goodput_load_generator::ControlConfig;
 use goodput_scenario::Scenario;
 
@@ -34,6 +35,14 @@ pub struct LoadControl {
     pub config: ControlConfig,
     /// Whom to tell the address once it listens.
     pub bound: Option<Sender<SocketAddr>>,
+}
+
+impl RunOptions {
+    /// Who asks control planes and why, for their audit logs.
+    pub(crate) fn cause(&self) -> Cause {
+        let arm = self.arm.as_ref().map(|arm| format!(", arm {arm}")).unwrap_or_default();
+        Cause::new("goodput run", format!("scenario {}{arm}", self.scenario.name))
+    }
 }
 
 /// Where the load goes.

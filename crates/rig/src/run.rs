@@ -10,7 +10,7 @@ use goodput_fault_injector::{
 };
 use goodput_load_generator::{Generator, GeneratorConfig, GeneratorReport};
 use goodput_policy::lever::{Lever, LeverTarget};
-use goodput_runlog::{Cancel, Ending, EngineKind, EventKind, Integrity, Meta, Observer, RunLog};
+use goodput_runlog::{Cancel, Ending, EngineKind, Integrity, Meta, Observer, RunLog};
 use tokio::sync::mpsc;
 use tokio::time::MissedTickBehavior;
 
@@ -49,8 +49,13 @@ async fn on_stage(
     let started = jiff::Timestamp::now();
     let epoch = Instant::now() + LEAD;
     let watches = stage.tiers.iter().zip(&first);
-    let watches: Vec<_> =
-        watches.map(|((name, _), first)| Watch::new(name, first, epoch, options.scale)).collect();
+    let watches: Vec<_> = watches
+        .map(|((name, _), first)| {
+            let own = options.scenario.faults.iter().filter(|fault| fault.tier == *name);
+            let own = own.map(|fault| fault.name.clone());
+            Watch::new(name, first, epoch, options.scale, own)
+        })
+        .collect();
     let generator = Generator::start(GeneratorConfig {
         seed: options.seed,
         scale: options.scale,
@@ -67,7 +72,7 @@ async fn on_stage(
         epoch,
         scale: options.scale,
         terms: LeaseTerms::default(),
-        cause: Cause::new("goodput run", format!("scenario {}", options.scenario.name)),
+        cause: options.cause(),
     };
     let playing = Timeline::of(&options.scenario).start(targets, play).map_err(|error| {
         RigError::Target(format!("{error}; give it with `--control http://127.0.0.1:9901`, once for each tier, outermost first"))
@@ -147,7 +152,10 @@ impl Run<'_> {
         while let Ok(lever) = levers.try_recv() {
             let name = lever.name().to_owned();
             match self.pull(&lever).await {
-                Ok(what) => self.ledger.event(now, EventKind::LeverPulled { lever: name, what }),
+                Ok(what) => {
+                    let tier = self.stage.tiers.last().map(|(name, _)| name.as_str());
+                    self.ledger.on_lever(now, name, tier, what);
+                }
                 Err(problem) => {
                     self.ledger.doubt(now, format!("the lever `{name}` failed: {problem}"));
                 }

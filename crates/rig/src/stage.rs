@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use goodput_client::Target as Address;
 use goodput_clock::Seed;
-use goodput_control::api::{Cause, ServerState, limiter_view};
-use goodput_control::wall::{limiter_to_wall, patch_to_wall};
+use goodput_control::api::{Cause, ServerState, layer_views, limiter_view};
+use goodput_control::wall::{layer_to_wall, limiter_to_wall, patch_to_wall};
 use goodput_control::{ClientError, ControlClient, Token};
 use goodput_order_status::{GatewayConfig, Role, Server, ServerConfig};
 use goodput_policy::limiter::LimiterPatch;
@@ -165,8 +165,8 @@ async fn adopt(options: &RunOptions, tier: &Tier, control: &ControlClient) -> Re
         drop_expired: Some(limiter.drop_expired),
         on_disconnect: Some(limiter.on_disconnect),
     };
-    let cause = Cause::new("goodput run", format!("scenario {}", options.scenario.name));
-    let patched = control.patch_limiter(&patch_to_wall(patch, options.scale), &cause).await;
+    let patch = patch_to_wall(patch, options.scale);
+    let patched = control.patch_limiter(&patch, &options.cause()).await;
     patched.map(drop).map_err(problem)
 }
 
@@ -198,6 +198,37 @@ fn check_adoptable(options: &RunOptions, tier: &Tier, state: &ServerState) -> Re
             )));
         }
     }
+    check_layers(options, tier, state)
+}
+
+/// Checks that a gateway retries as the scenario says. Names are reports' alone, and a gateway is one
+/// client, so that it has no use for the scope of a budget.
+fn check_layers(options: &RunOptions, tier: &Tier, state: &ServerState) -> Result<(), RigError> {
+    let name = &tier.name;
+    if state.layers.len() != tier.layers.len() {
+        return Err(RigError::Target(format!(
+            "tier `{name}` is a server of role {} with {} retry layers, and the scenario says {}; \
+             start it as the scenario has it, such as with `--role gateway`",
+            state.role,
+            state.layers.len(),
+            tier.layers.len()
+        )));
+    }
+    let wanted: Vec<_> =
+        tier.layers.iter().map(|layer| layer_to_wall(layer, options.scale)).collect();
+    let (wanted, _) = layer_views(&wanted, &[]);
+    for (found, wanted) in state.layers.iter().zip(&wanted) {
+        let differs = LAYER_KEYS.into_iter().find(|key| found[*key] != wanted[*key]);
+        if let Some(key) = differs {
+            return Err(RigError::Target(format!(
+                "tier `{name}` retries with {key} {}, and the scenario says {} (in wall time); start \
+                 it so, such as with `--{}`",
+                found[key],
+                wanted[key],
+                key.replace('_', "-")
+            )));
+        }
+    }
     Ok(())
 }
 
@@ -205,5 +236,7 @@ fn problem(error: impl std::fmt::Display) -> RigError {
     RigError::Target(error.to_string())
 }
 
+/// What tells one retry layer from another.
+const LAYER_KEYS: [&str; 5] = ["timeout", "retries", "backoff", "retry_on", "budget"];
 /// How long a server may take to answer, in wall time.
 const PATIENCE: Duration = Duration::from_secs(2);

@@ -1,11 +1,12 @@
 //! Watches one tier through its control plane: samples its state and turns it into windows.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use goodput_clock::{Scale, Timestamp};
 use goodput_control::ControlClient;
-use goodput_control::api::ServerState;
-use goodput_runlog::{Event, EventKind, TierSample, TierSampler, TierWindow};
+use goodput_control::api::{FaultView, ServerState};
+use goodput_runlog::{Event, EventKind, Restarted, TierSample, TierSampler, TierWindow};
 
 /// A state, and when it was asked for and answered.
 #[derive(Debug)]
@@ -62,11 +63,35 @@ pub(crate) struct Watch {
     memory_peak: u64,
     silent_since: Option<Instant>,
     silence_reported: bool,
+    /// The faults of the run itself, and those of others that have been reported.
+    known_faults: BTreeSet<String>,
+    restarts: Restarts,
+}
+
+/// The `restart` lever at a tier.
+#[derive(Debug, Default)]
+struct Restarts {
+    /// How often it had been pulled when the process was first read, and when it was last read.
+    first: u64,
+    last: u64,
+    /// How often it had been pulled before that process, since the run began.
+    before: u64,
+    /// Since when more pulls are seen than are known of.
+    unexplained: Option<(Instant, Timestamp)>,
+    reported: u64,
 }
 
 impl Watch {
     /// A watch over the tier of this name that begins with `first`, read before `epoch`.
-    pub(crate) fn new(name: &str, first: &Reading, epoch: Instant, scale: Scale) -> Self {
+    ///
+    /// `own_faults` are those that the run itself puts there.
+    pub(crate) fn new(
+        name: &str,
+        first: &Reading,
+        epoch: Instant,
+        scale: Scale,
+        own_faults: impl IntoIterator<Item = String>,
+    ) -> Self {
         let mut watch = Self {
             name: name.to_owned(),
             scale,
@@ -77,23 +102,66 @@ impl Watch {
             memory_peak: 0,
             silent_since: None,
             silence_reported: false,
+            known_faults: own_faults.into_iter().collect(),
+            restarts: Restarts { first: first.state.restarts, ..Restarts::default() },
         };
         watch.on_reading(first);
         watch
     }
 
-    /// Takes what was read, and says whether it shows a restart.
-    pub(crate) fn on_reading(&mut self, reading: &Reading) -> Option<Event> {
+    /// Takes what was read, and says what it shows that the run did not do: a restart, or somebody
+    /// else's fault.
+    pub(crate) fn on_reading(&mut self, reading: &Reading) -> Vec<Event> {
         if reading.state.instance != self.instance {
             self.instance.clone_from(&reading.state.instance);
             self.zero = reading.server_zero().unwrap_or(reading.asked);
+            self.restarts.begin_process();
         }
+        self.restarts.last = reading.state.restarts;
         self.silent_since = None;
         self.memory_peak = self.memory_peak.max(reading.state.memory);
         let sample = self.sample(&reading.state);
-        let restarted = self.sampler.push(&sample)?;
-        let kind = EventKind::ServerRestarted { tier: restarted.tier };
-        Some(Event { at: restarted.seen, kind })
+        let mut news = self.foreign_faults(&reading.state, sample.at);
+        if let Some(Restarted { tier, seen }) = self.sampler.push(&sample) {
+            news.push(Event { at: seen, kind: EventKind::ServerRestarted { tier } });
+        }
+        news
+    }
+
+    /// Takes how often the run itself has pulled the `restart` lever here, and says where somebody
+    /// else has. A pull may be read before it is known of, so it is held against the run only once
+    /// that has lasted, or at the run's end.
+    pub(crate) fn check_restarts(&mut self, own: u64, now: Instant, at_end: bool) -> Option<Event> {
+        let here = self.timestamp(now);
+        let restarts = &mut self.restarts;
+        let foreign = restarts.pulled().saturating_sub(own);
+        if foreign <= restarts.reported {
+            restarts.unexplained = None;
+            return None;
+        }
+        let (since, at) = *restarts.unexplained.get_or_insert((now, here));
+        if !at_end && now - since < NEWS_TAKES {
+            return None;
+        }
+        restarts.reported = foreign;
+        restarts.unexplained = None;
+        let what = format!("somebody else pulled the lever `restart` at tier `{}`", self.name);
+        Some(Event { at, kind: EventKind::Doubt { what } })
+    }
+
+    /// The faults in force that are not the run's, each once.
+    fn foreign_faults(&mut self, state: &ServerState, at: Timestamp) -> Vec<Event> {
+        let mut news = Vec::new();
+        for FaultView { name, fault, .. } in &state.faults {
+            if self.known_faults.insert(name.clone()) {
+                let what = format!(
+                    "tier `{}` has the fault `{name}` in force, which is not this run's: {fault}",
+                    self.name
+                );
+                news.push(Event { at, kind: EventKind::Doubt { what } });
+            }
+        }
+        news
     }
 
     /// Takes that the server did not answer, and says so once it has been silent for long.
@@ -157,6 +225,21 @@ impl Watch {
     }
 }
 
+impl Restarts {
+    /// How often it has been pulled since the run began, by whomever.
+    const fn pulled(&self) -> u64 {
+        self.before + self.last.saturating_sub(self.first)
+    }
+
+    /// A new process counts from 0.
+    const fn begin_process(&mut self) {
+        self.before = self.pulled();
+        (self.first, self.last) = (0, 0);
+    }
+}
+
+/// How long it may take, in wall time, until the run hears of a lever that it has pulled.
+const NEWS_TAKES: Duration = Duration::from_secs(2);
 const CALIBRATIONS: u32 = 5;
 /// How long a tier may be silent, in wall time, before the run is in doubt.
 const SILENCE: Duration = Duration::from_secs(1);

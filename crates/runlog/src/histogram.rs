@@ -93,8 +93,7 @@ impl Histogram {
 
     /// The coarse form that a run log keeps: (upper bound in seconds, count), without empty buckets,
     /// by bound. Bounds are log-linear, sixteen to a doubling, so that a bucket is no wider than
-    /// 6.25 % of its value; histograms of different runs share them and merge by
-    /// [`merge_buckets`].
+    /// 6.25 % of its value, and histograms of different runs share them.
     pub fn buckets(&self) -> Vec<(f64, u64)> {
         let mut buckets: Vec<(u64, u64)> = Vec::new();
         for value in self.micros.iter_recorded() {
@@ -107,20 +106,6 @@ impl Histogram {
         }
         buckets.into_iter().map(|(micros, count)| (micros as f64 / 1e6, count)).collect()
     }
-}
-
-/// Adds the buckets of histograms that share their bounds.
-pub fn merge_buckets(left: &[(f64, u64)], right: &[(f64, u64)]) -> Vec<(f64, u64)> {
-    let mut merged: Vec<(f64, u64)> = left.iter().chain(right).copied().collect();
-    merged.sort_by(|a, b| a.0.total_cmp(&b.0));
-    merged.dedup_by(|next, kept| {
-        let same = next.0.to_bits() == kept.0.to_bits();
-        if same {
-            kept.1 += next.1;
-        }
-        same
-    });
-    merged
 }
 
 /// The upper bound of the bucket in which the share `quantile` of the counts is reached, in seconds;
@@ -202,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn merging_buckets_is_as_counting_both_in_one() {
+    fn merging_is_as_counting_both_in_one() {
         let (mut one, mut other, mut both) = (Histogram::new(), Histogram::new(), Histogram::new());
         for micros in 1..3_000 {
             let duration = Duration::from_micros(micros * micros);
@@ -210,7 +195,6 @@ mod tests {
             part.record(duration);
             both.record(duration);
         }
-        assert_eq!(merge_buckets(&one.buckets(), &other.buckets()), both.buckets());
         one.merge(&other);
         assert_eq!(one.buckets(), both.buckets());
         assert_eq!(one.quantiles(), both.quantiles());

@@ -200,6 +200,19 @@ mod tests {
     }
 
     #[test]
+    fn floats_survive_to_the_last_bit() {
+        let mut random = Seed(1).stream("floats");
+        let mut log = log();
+        log.totals.latency =
+            (0..10_000).map(|_| (f64::from_bits(random.below(f64::MAX.to_bits())), 1)).collect();
+        let read = RunLog::from_json(&log.to_json().unwrap()).unwrap();
+        let bits = |log: &RunLog| -> Vec<u64> {
+            log.totals.latency.iter().map(|(bound, _)| bound.to_bits()).collect()
+        };
+        assert_eq!(bits(&read), bits(&log));
+    }
+
+    #[test]
     fn another_schema_is_refused_before_its_shape_is_read() {
         let error = RunLog::from_json("{\"schema\": 99, \"rows\": []}").unwrap_err();
         assert!(matches!(error, RunLogError::Schema { found: 99, expected: 1 }), "{error}");

@@ -10,21 +10,15 @@ mod histogram;
 mod json;
 mod model;
 mod observe;
-mod phase;
-mod server_clock;
 mod tier_sampler;
-mod timeline;
 
 pub use client_recorder::{ClientRecorder, RequestEnd, RequestEnded};
 pub use figures::Figures;
-pub use histogram::{Histogram, bucket_quantile, merge_buckets};
+pub use histogram::{Histogram, bucket_quantile};
 pub use json::RunLogError;
 pub use model::{
     ClientWindow, Ending, EngineKind, Event, EventKind, Integrity, Meta, Quantiles, RunLog,
     TierWindow, Totals, Window,
 };
 pub use observe::{Cancel, Observer};
-pub use phase::Phase;
-pub use server_clock::ServerClock;
 pub use tier_sampler::{Restarted, TierSample, TierSampler};
-pub use timeline::timeline_csv;

@@ -96,9 +96,19 @@ pub enum Arrivals {
     Poisson,
     /// So many at once, at equal distances.
     Batch {
-        /// Requests in a batch, at least 1.
+        /// Requests in a batch, from 1 to [`Arrivals::LARGEST_BATCH`].
         size: u32,
     },
+}
+
+impl Arrivals {
+    /// The most requests that arrive at once.
+    pub const LARGEST_BATCH: u32 = 100_000;
+
+    /// Batches of that size; none where it is out of range.
+    pub fn batch(size: u32) -> Option<Self> {
+        (1..=Self::LARGEST_BATCH).contains(&size).then_some(Self::Batch { size })
+    }
 }
 
 /// The offered load from a moment on.
@@ -186,8 +196,13 @@ pub struct Tier {
     pub limiter: LimiterConfig,
     /// A gateway's retry layers towards the next tier; empty for the last tier.
     pub layers: Vec<LayerConfig>,
-    /// How many orders the order book holds; only the last tier has one.
+    /// How many orders the order book holds, at most [`Tier::MAX_ORDERS`]; only the last tier has one.
     pub orders: u32,
+}
+
+impl Tier {
+    /// The most orders of an order book.
+    pub const MAX_ORDERS: u32 = 10_000_000;
 }
 
 /// A fault on the timeline.

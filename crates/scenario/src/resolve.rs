@@ -110,6 +110,17 @@ fn check_length(
     if length.is_zero() {
         reader.problem(path, "must be longer than 0");
     }
+    check_run(reader, path, Some(length), run);
+}
+
+/// Checks that a duration is no longer than the run.
+fn check_run(
+    reader: &mut Reader<'_, '_>,
+    path: &Path,
+    length: Option<Duration>,
+    run: Option<Duration>,
+) {
+    let Some(length) = length else { return };
     if let Some(run) = run.filter(|run| length > *run) {
         reader.problem(path, format!("{} is longer than the run of {}", say(length), say(run)));
     }

@@ -29,52 +29,27 @@ impl Simulation<'_> {
         let now = self.now;
         match lever {
             Lever::ShedQueue => {
-                let count = self.tiers[tier].limiter.shed_queue(now);
+                let requests = self.tiers[tier].limiter.shed_queue(now);
                 self.settle(tier);
-                Ok(format!("refused {count} requests"))
+                return Ok(lever.did(requests, 0));
             }
             Lever::Admit { share, hold, ramp } => {
                 self.tiers[tier].edge.admit(now, *share, *hold, *ramp);
-                Ok(format!("admits {share} of the traffic"))
             }
             Lever::Restart => {
                 let (requests, connections) = self.restart(tier);
-                Ok(format!("dropped {requests} requests and {connections} connections"))
+                return Ok(lever.did(requests, connections as usize));
             }
             Lever::Limiter(patch) => {
                 let patched = self.tiers[tier].limiter.patch(now, *patch);
                 patched.map_err(|error| error.to_string())?;
                 self.settle(tier);
-                Ok("changed the limiter".to_owned())
             }
-            Lever::Budget { layer, budget } => {
-                let found = self.callers[0].layers.set_budget(layer.as_deref(), *budget);
-                let budget = serde_json::to_string(budget).unwrap_or_default();
-                self.at_layer(found, layer.as_deref(), &format!("budget is now {budget}"))
+            Lever::Budget { .. } | Lever::Retries { .. } => {
+                return self.callers[0].layers.pull(lever);
             }
-            Lever::Retries { layer, retries } => {
-                let found = self.callers[0].layers.set_retries(layer.as_deref(), *retries);
-                self.at_layer(found, layer.as_deref(), &format!("retries are now {retries}"))
-            }
-            Lever::Rate { rate } => {
-                self.set_rate(*rate);
-                Ok(format!("rate is now {rate}"))
-            }
+            Lever::Rate { rate } => self.set_rate(*rate),
         }
-    }
-
-    fn at_layer(&self, found: bool, layer: Option<&str>, did: &str) -> Result<String, String> {
-        match layer {
-            _ if found => {
-                let of = layer.map_or("all layers".to_owned(), |layer| format!("layer `{layer}`"));
-                Ok(format!("{did} at {of}"))
-            }
-            layer => {
-                let configs = self.callers[0].layers.configs().iter();
-                let names: Vec<_> = configs.map(|layer| format!("`{}`", layer.name)).collect();
-                let layer = layer.unwrap_or_default();
-                Err(format!("there is no layer `{layer}`; there is {}", names.join(", ")))
-            }
-        }
+        Ok(lever.did(0, 0))
     }
 }

@@ -29,20 +29,14 @@ impl Simulation<'_> {
                 counts.served += 1;
                 AttemptResult::Success
             }
-            Outcome::Failed { class, .. } => AttemptResult::Failure(match class {
-                FailureClass::Overloaded => {
-                    counts.upstream_overloaded += 1;
-                    FailureClass::Overloaded
+            Outcome::Failed { class, .. } => {
+                match class {
+                    FailureClass::Overloaded => counts.upstream_overloaded += 1,
+                    FailureClass::Expired | FailureClass::Timeout => counts.upstream_expired += 1,
+                    FailureClass::Connect | FailureClass::Error => counts.errors += 1,
                 }
-                FailureClass::Expired | FailureClass::Timeout => {
-                    counts.upstream_expired += 1;
-                    FailureClass::Expired
-                }
-                FailureClass::Connect | FailureClass::Error => {
-                    counts.errors += 1;
-                    FailureClass::Error
-                }
-            }),
+                AttemptResult::Failure(class.through_a_gateway())
+            }
         };
         self.answer(level, key, result);
     }

@@ -91,10 +91,19 @@ fn samples(case: &Case<'_>, doubts: &mut Vec<Doubt>) {
     }
     let after = series.seconds as f64 - case.origin;
     if after < hold {
-        let text = format!(
-            "the run ends {:.0} s after the trigger; `hold` ({hold:.0} s) are needed",
-            after.max(0.0)
-        );
+        let text = if case.trigger.is_some() {
+            format!(
+                "the run ends {:.0} s after the trigger; `hold` ({hold:.0} s) are needed",
+                after.max(0.0)
+            )
+        } else {
+            format!(
+                "the run lasts {} s; twice `hold` ({:.0} s) are needed, for a baseline and for what \
+                 is compared with it",
+                series.seconds,
+                2.0 * hold
+            )
+        };
         raise(doubts, DoubtKind::TooFewSamples, text);
     } else if !case.back_at_end && case.trigger.is_some() {
         long_enough(case, after, doubts);

@@ -34,6 +34,7 @@ pub(crate) struct LeverArgs {
 /// Pulls the lever and prints the state read back.
 pub(crate) fn run(args: LeverArgs) -> Result<Exit, Failure> {
     let lever = args.action.lever();
+    lever.validate().map_err(Failure::usage)?;
     let control = args.control.map_or_else(|| standard_control(lever.target()), Ok)?;
     let client = args.token.client(&control)?;
     let cause = control::cause("goodput lever", args.reason.as_deref());
@@ -94,7 +95,7 @@ enum Action {
     #[command(after_help = help::LEVER)]
     Retries {
         /// Retries after the first try
-        #[arg(value_parser = clap::value_parser!(u32).range(0..=100))]
+        #[arg(value_parser = values::retries)]
         retries: u32,
         /// The layer, by name [default: all]
         #[arg(long, value_name = "NAME")]
@@ -115,7 +116,7 @@ enum Action {
 #[command(override_usage = "goodput lever limiter [OPTIONS]")]
 struct LimiterArgs {
     /// How many requests are served at once
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    #[arg(long, value_name = "N", value_parser = values::slots)]
     slots: Option<u32>,
     /// How many are served per second with all slots busy, such as 100, or unlimited
     #[arg(long, value_name = "RATE", value_parser = values::capacity)]

@@ -38,7 +38,7 @@ pub(crate) struct LoadArgs {
     #[arg(long, value_name = "URL", value_parser = values::target)]
     target: values::LoadTarget,
     /// The arm of the scenario
-    #[arg(long, value_name = "ARM", requires = "scenario")]
+    #[arg(long, value_name = "ARM")]
     arm: Option<String>,
     /// New requests per second in all
     #[arg(short, long, value_name = "RATE", value_parser = values::rate)]
@@ -63,7 +63,7 @@ pub(crate) struct LoadArgs {
     #[arg(conflicts_with = "scenario")]
     deadline: Option<Duration>,
     /// Retries after the first attempt [default: 0]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=100))]
+    #[arg(long, value_name = "N", value_parser = values::retries)]
     #[arg(conflicts_with = "scenario")]
     retries: Option<u32>,
     /// How long to wait before a retry, such as 1s,factor=2,cap=20s,jitter=full [default: 1s]
@@ -75,11 +75,11 @@ pub(crate) struct LoadArgs {
     #[arg(conflicts_with = "scenario")]
     budget: Option<BudgetConfig>,
     /// Independent clients, each with its own pool and budget [default: 1]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(long, value_name = "N")]
     #[arg(conflicts_with = "scenario")]
     clients: Option<u32>,
     /// The most open connections
-    #[arg(short = 'c', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(short = 'c', long, value_name = "N")]
     #[arg(conflicts_with = "scenario")]
     max_connections: Option<u32>,
     /// The most new connections per second
@@ -164,7 +164,15 @@ pub(crate) fn run(args: &LoadArgs) -> Result<Exit, Failure> {
 impl LoadArgs {
     /// What is sent: the scenario that is named, or what the flags say.
     fn scenario(&self) -> Result<Scenario, Failure> {
-        let Some(asked) = &self.scenario else { return written::scenario(self) };
+        let Some(asked) = &self.scenario else {
+            if self.arm.is_some() {
+                return Err(Failure::usage(
+                    "--arm names an arm of a scenario; give that too, such as `goodput load \
+                     database-failover --arm naive`, or leave it out",
+                ));
+            }
+            return written::scenario(self);
+        };
         let loaded = scenarios::load(asked)?;
         match &self.arm {
             None => Ok(loaded.plan.scenario),
@@ -175,7 +183,10 @@ impl LoadArgs {
     }
 
     fn control(&self) -> Result<Option<ControlConfig>, Failure> {
-        let Some(bind) = self.control else { return Ok(None) };
+        let Some(bind) = self.control else {
+            self.token.refuse_without("--control")?;
+            return Ok(None);
+        };
         Ok(Some(ControlConfig {
             bind,
             guard: self.token.guard(&self.control_host)?,

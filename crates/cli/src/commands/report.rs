@@ -27,6 +27,7 @@ pub(crate) struct ReportArgs {
 
 /// Reads the run and reports it.
 pub(crate) fn run(args: &ReportArgs) -> Result<Exit, Failure> {
+    publish::check_results(&args.results)?;
     let saved = read_run_folder(&args.run).map_err(Failure::usage)?;
     match saved.arms.as_slice() {
         [single] => report_one(args, &saved, single.arm, &single.log),

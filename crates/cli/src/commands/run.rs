@@ -14,7 +14,7 @@ use crate::args::{Engine, EngineArgs, OutputArgs, ResultArgs, TokenArgs};
 use crate::engine::{self, Run, Target};
 use crate::exit::{Exit, Failure};
 use crate::scenarios::{self, Loaded};
-use crate::session::{self, Plan, Task};
+use crate::session::{self, Batch, Task};
 use crate::{help, output, publish, signals, values};
 
 /// Arguments of `goodput run`.
@@ -51,7 +51,7 @@ pub(crate) struct RunArgs {
 
 /// Runs the scenarios in their order.
 pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
-    publish::check(&args.output)?;
+    args.engine.check()?;
     check_single_files(args)?;
     let target = args.target()?;
     let guard = args.load_guard()?;
@@ -59,6 +59,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let loaded = loaded.collect::<Result<Vec<_>, _>>()?;
     let arms = loaded.iter().map(|loaded| choose(loaded, args.arm.as_deref()));
     let arms = arms.collect::<Result<Vec<_>, _>>()?;
+    let _place = publish::check(&args.output)?;
     let cancel = signals::cancel_on_signal(signals::REVERTING)?;
     let mut exits = Vec::new();
     for (loaded, arm) in loaded.iter().zip(arms) {
@@ -99,7 +100,7 @@ fn run_one(
     let load_control = load_control.as_ref();
     let asked = &loaded.asked;
     let run = Run { asked, engine, scenario: &scenario, arm, speed, target, load_control };
-    let plan = Plan {
+    let batch = Batch {
         title: &title,
         tasks: &[Task { label, scenario: &scenario, control }],
         jobs: 1,
@@ -107,7 +108,7 @@ fn run_one(
         display: args.output.display(),
         cancel,
     };
-    let outcomes = session::run_all(&plan, &|_, observer, levers| {
+    let outcomes = session::run_all(&batch, &|_, observer, levers| {
         engine::carry_out(&run, observer, levers, cancel, &audit)
     });
     match outcomes.into_iter().next().flatten() {
@@ -156,7 +157,12 @@ impl RunArgs {
     }
 
     fn target(&self) -> Result<Option<Target>, Failure> {
-        let Some(url) = &self.target else { return Ok(None) };
+        let Some(url) = &self.target else {
+            if self.load_control.is_none() {
+                self.token.refuse_without("--target or --load-control")?;
+            }
+            return Ok(None);
+        };
         if self.engine.engine == Engine::Simulator {
             return Err(Failure::usage(
                 "--target: the simulator reaches no service; leave --engine simulator out",

@@ -47,10 +47,9 @@ pub(crate) struct ServeArgs {
     /// The seed of service times
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// How many orders the order book holds
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
-    #[arg(default_value_t = 100_000)]
-    orders: u32,
+    /// How many orders the order book holds [default: 100000]
+    #[arg(long, value_name = "N")]
+    orders: Option<u32>,
     /// A time-out of the callers: the histograms get a boundary there; repeat it for more
     #[arg(long, value_name = "TIME", value_parser = values::positive_duration)]
     #[arg(default_value = "5s")]
@@ -74,7 +73,7 @@ enum Role {
 #[derive(Args, Debug)]
 struct LimiterArgs {
     /// How many requests are served at once
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    #[arg(long, value_name = "N", value_parser = values::slots)]
     #[arg(default_value_t = 10)]
     slots: u32,
     /// How many are served per second with all slots busy, such as 100, or unlimited
@@ -137,22 +136,19 @@ struct GatewayArgs {
     /// The service behind the gateway
     #[arg(long, value_name = "URL", value_parser = values::url)]
     upstream: Option<String>,
-    /// How long an attempt may take
+    /// How long an attempt may take [default: 5s]
     #[arg(short, long, value_name = "TIME", value_parser = values::positive_duration)]
-    #[arg(default_value = "5s")]
-    timeout: Duration,
-    /// Retries after the first attempt
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=100))]
-    #[arg(default_value_t = 0)]
-    retries: u32,
-    /// How long to wait before a retry, such as 1s or 1s,factor=2,cap=20s,jitter=full
+    timeout: Option<Duration>,
+    /// Retries after the first attempt [default: 0]
+    #[arg(long, value_name = "N", value_parser = values::retries)]
+    retries: Option<u32>,
+    /// How long to wait before a retry, such as 1s,factor=2,cap=20s,jitter=full [default: 1s]
     #[arg(long, value_name = "BACKOFF", value_parser = values::backoff)]
-    #[arg(default_value = "1s")]
-    backoff: Backoff,
-    /// The retry budget: off, sre-ratio, finagle,ratio=0.2, token-bucket, grpc-throttle, aws-quota
+    backoff: Option<Backoff>,
+    /// The retry budget: off, sre-ratio, finagle,ratio=0.2, token-bucket, grpc-throttle or aws-quota
+    /// [default: off]
     #[arg(long, value_name = "BUDGET", value_parser = values::budget)]
-    #[arg(default_value = "off")]
-    budget: BudgetConfig,
+    budget: Option<BudgetConfig>,
 }
 
 /// Runs until a signal.
@@ -185,10 +181,16 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Exit, Failure> {
 
 impl ServeArgs {
     fn role(&self) -> Result<server::Role, Failure> {
-        match (self.role, &self.gateway.upstream) {
-            (Role::OrderStatus, None) => Ok(server::Role::OrderStatus { orders: self.orders }),
-            (Role::OrderStatus, Some(_)) => Err(Failure::usage(
-                "--upstream belongs to a gateway; add --role gateway, or leave it out",
+        let GatewayArgs { upstream, .. } = &self.gateway;
+        match (self.role, upstream) {
+            (Role::OrderStatus, _) => match self.gateway.given() {
+                None => Ok(server::Role::OrderStatus { orders: self.orders.unwrap_or(ORDERS) }),
+                Some(flag) => Err(Failure::usage(format!(
+                    "{flag} belongs to a gateway; add --role gateway, or leave it out"
+                ))),
+            },
+            (Role::Gateway, _) if self.orders.is_some() => Err(Failure::usage(
+                "--orders belongs to an order-status server; leave it or --role gateway out",
             )),
             (Role::Gateway, None) => Err(Failure::usage(
                 "--role gateway needs --upstream, such as --upstream http://127.0.0.1:8080",
@@ -196,18 +198,40 @@ impl ServeArgs {
             (Role::Gateway, Some(upstream)) => {
                 let upstream = Target::resolve(upstream)
                     .map_err(|error| Failure::usage(format!("--upstream: {error}")))?;
-                let mut gateway = GatewayConfig::new(upstream);
-                for layer in &mut gateway.layers {
-                    layer.timeout = Some(self.gateway.timeout);
-                    layer.retries = self.gateway.retries;
-                    layer.backoff = self.gateway.backoff;
-                    layer.budget = self.gateway.budget;
-                }
-                Ok(server::Role::Gateway(gateway))
+                Ok(server::Role::Gateway(self.gateway.config(upstream)))
             }
         }
     }
 }
+
+impl GatewayArgs {
+    /// The first of its flags that is there.
+    fn given(&self) -> Option<&'static str> {
+        let Self { upstream, timeout, retries, backoff, budget } = self;
+        let flags = [
+            ("--upstream", upstream.is_some()),
+            ("--timeout", timeout.is_some()),
+            ("--retries", retries.is_some()),
+            ("--backoff", backoff.is_some()),
+            ("--budget", budget.is_some()),
+        ];
+        flags.into_iter().find_map(|(flag, given)| given.then_some(flag))
+    }
+
+    fn config(&self, upstream: Target) -> GatewayConfig {
+        let mut gateway = GatewayConfig::new(upstream);
+        for layer in &mut gateway.layers {
+            layer.timeout = self.timeout.or(layer.timeout);
+            layer.retries = self.retries.unwrap_or(layer.retries);
+            layer.backoff = self.backoff.unwrap_or(layer.backoff);
+            layer.budget = self.budget.unwrap_or(layer.budget);
+        }
+        gateway
+    }
+}
+
+/// How many orders a book holds unless the command says otherwise.
+const ORDERS: u32 = 100_000;
 
 impl LimiterArgs {
     fn config(&self) -> LimiterConfig {

@@ -35,10 +35,10 @@ fn empty_log(scenario: &Scenario) -> RunLog {
     }
 }
 
-fn run_four(jobs: usize, cancel: &Cancel, engine: &impl Engine) -> Outcomes {
+fn run_four(jobs: usize, cancel: &Cancel, engine: &impl CarryOut) -> Outcomes {
     let plan = plan_of(80);
     let task = Task { label: "calm", scenario: &plan.scenario, control: false };
-    let plan = Plan {
+    let batch = Batch {
         title: "test",
         tasks: &[task; 4],
         jobs,
@@ -46,7 +46,7 @@ fn run_four(jobs: usize, cancel: &Cancel, engine: &impl Engine) -> Outcomes {
         display: Display::Quiet,
         cancel,
     };
-    run_all(&plan, engine)
+    run_all(&batch, engine)
 }
 
 #[test]

@@ -105,6 +105,34 @@ impl Running {
         line.rsplit(' ').next().unwrap().to_owned()
     }
 
+    /// Waits for a line of stderr that holds `part`, at most 30 s. The lines up to it are gone from
+    /// what [`end`](Self::end) returns.
+    #[track_caller]
+    pub(crate) fn wait_for_note(&mut self, part: &str) {
+        use std::io::Read;
+        let child = self.child.as_mut().unwrap();
+        let mut stderr = child.stderr.take().unwrap();
+        let part = part.to_owned();
+        let (told, said) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            let mut line = Vec::new();
+            let mut byte = [0];
+            // One byte at a time, so that nothing after the line is taken.
+            while stderr.read(&mut byte).is_ok_and(|read| read == 1) {
+                line.push(byte[0]);
+                if byte[0] == b'\n' {
+                    if String::from_utf8_lossy(&line).contains(&part) {
+                        let _ = told.send(stderr);
+                        return;
+                    }
+                    line.clear();
+                }
+            }
+        });
+        let rest = said.recv_timeout(Duration::from_secs(30));
+        child.stderr = Some(rest.unwrap_or_else(|_| panic!("never said")));
+    }
+
     /// Sends a signal such as `INT`.
     pub(crate) fn signal(&self, name: &str) {
         let id = self.child.as_ref().unwrap().id();

@@ -122,3 +122,17 @@ fn a_lease_stays_within_its_bounds_whoever_asks() {
     let view = keeper.renew("one", Duration::ZERO).unwrap();
     assert!(view.lease_left > 0.0 && view.lease_left <= 0.1, "{}", view.lease_left);
 }
+
+#[test]
+fn the_faults_in_force_at_once_are_bounded() {
+    let (keeper, _, _) = keeper();
+    let names: Vec<_> = (0..LeaseKeeper::MOST).map(|number| format!("fault-{number}")).collect();
+    for name in &names {
+        keeper.install(name, cut(), LONG).unwrap();
+    }
+    assert_eq!(keeper.install("one-more", cut(), LONG), Err(LeaseRefusal::Full));
+    let again = keeper.install(&names[0], cut(), LONG);
+    assert_eq!(again, Err(LeaseRefusal::Conflict(names[0].clone())));
+    keeper.remove(&names[0]);
+    assert!(keeper.install("one-more", cut(), LONG).is_ok());
+}

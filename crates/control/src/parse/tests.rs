@@ -36,6 +36,7 @@ fn what_is_wrong_with_a_fault_is_named_with_an_example() {
         (json!({"name": "f", "fault": {"kind": "stall", "to": 0.4}}), "`fault.to`"),
         (json!({"name": "f", "fault": {"kind": "capacity"}}), "`to`"),
         (json!({"name": "f", "fault": {"kind": "capacity", "to": 0}}), "`fault.to`"),
+        (json!({"name": "f", "fault": {"kind": "capacity", "to": 0.000_009}}), "`fault.to`"),
         (json!({"name": "f", "fault": {"kind": "capacity", "to": 1.5}}), "`fault.to`"),
         (json!({"name": "f", "fault": {"kind": "capacity", "to": -1}}), "`fault.to`"),
         (
@@ -89,7 +90,11 @@ fn what_is_wrong_with_a_lever_is_named() {
         ("admit", json!({"share": 0.2, "for": 5}), "`for`"),
         ("admit", json!({"share": 0.2, "ramp": "5s"}), "`ramp`"),
         ("admit", json!({"share": 0.2, "ramp": "-5s"}), "`ramp`"),
-        ("limiter", json!({}), "slots"),
+        ("limiter", json!({}), "`limiter`"),
+        ("limiter", json!({"slots": 0}), "`slots`"),
+        ("limiter", json!({"slots": 1_000_001}), "`slots`"),
+        ("admit", json!({"share": 0.2, "for": "0s"}), "`for`"),
+        ("admit", json!({"share": 0.2, "for": "25h"}), "`for`"),
         ("limiter", json!({"slots": null}), "`slots`"),
         ("limiter", json!({"slots": -1}), "`slots`"),
         ("limiter", json!({"queue_limit": 2_000_000}), "`queue_limit`"),
@@ -108,6 +113,24 @@ fn what_is_wrong_with_a_lever_is_named() {
     let unknown = lever("lower-the-shields", b"").unwrap_err();
     assert_eq!(unknown.status.as_u16(), 404);
     assert!(unknown.message.contains("shed-queue"), "{unknown}");
+}
+
+#[test]
+fn a_value_of_a_wrong_type_is_told_in_words() {
+    let wrong = [json!(5), json!("x"), json!(true), json!([1]), json!({"a": 1}), json!(null)];
+    for name in Lever::NAMES {
+        let example: Value = serde_json::from_str(lever_example(name).unwrap()).unwrap();
+        for field in example.as_object().unwrap().keys() {
+            for value in &wrong {
+                let mut body = example.clone();
+                body[field] = value.clone();
+                let Err(error) = lever(name, body.to_string().as_bytes()) else { continue };
+                for word in ["struct", "enum", "variant", "u32", "f64", "i64", "invalid type"] {
+                    assert!(!error.message.contains(word), "{name} {body}: {error}");
+                }
+            }
+        }
+    }
 }
 
 #[test]

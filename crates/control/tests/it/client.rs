@@ -51,7 +51,7 @@ fn it_speaks_every_route_of_a_server() {
         }
         assert_eq!(client.reset_server(&cause).await.unwrap().slots, 10);
         assert_eq!(client.server_state().await.unwrap().role, "order-status");
-        assert!(client.metrics().await.unwrap().contains("rig_faults 0"));
+        assert!(client.metrics().await.unwrap().contains("rig_stalled 0"));
     });
     assert!(rig.audit.entries().iter().all(|entry| entry.by == "test"));
 }

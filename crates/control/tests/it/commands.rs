@@ -136,6 +136,9 @@ fn what_is_wrong_is_a_4xx_in_the_one_shape_and_changes_nothing() {
         ("PATCH", "/faults/nothing", r#"{"lease":"10s"}"#, 404),
         ("PATCH", "/faults/nothing", r#"{"lease":"10d"}"#, 400),
         ("DELETE", "/faults/nothing", r#"{"unknown":1}"#, 400),
+        ("DELETE", "/faults/%ff", "", 400),
+        ("PATCH", "/faults/%ff", "", 400),
+        ("POST", "/levers/%ff", "", 400),
         ("PATCH", "/limiter", r#"{"slots":0}"#, 400),
         ("PATCH", "/limiter", "{}", 400),
         ("POST", "/levers/nothing", "", 404),
@@ -172,17 +175,17 @@ fn what_is_wrong_is_a_4xx_in_the_one_shape_and_changes_nothing() {
 }
 
 #[test]
-fn metrics_carry_the_faults_and_the_audit_log() {
+fn metrics_carry_what_the_server_says_and_the_audit_log() {
     let rig = server();
     let addr = rig.listener.addr();
-    ask_json(addr, "POST", "/faults", CUT);
+    ask_json(addr, "POST", "/faults", r#"{"name":"f","fault":{"kind":"stall"}}"#);
     ask_json(addr, "POST", "/levers/shed-queue", "{}");
     ask_json(addr, "POST", "/levers/shed-queue", r#"{"share":2}"#);
     ask_json(addr, "PATCH", "/limiter", r#"{"slots":4}"#);
     let (status, answer) = ask(addr, "GET", "/metrics", &[], "");
     assert_eq!(status, 200);
     assert!(answer.contains("text/plain; version=0.0.4"), "{answer}");
-    assert!(answer.contains("rig_faults 1\n"), "{answer}");
+    assert!(answer.contains("rig_stalled 1\n"), "{answer}");
     assert!(answer.contains("rig_audit_write_failures_total 0\n"), "{answer}");
     // What was refused was not pulled.
     assert!(answer.contains("rig_levers_pulled_total{lever=\"shed-queue\"} 1\n"), "{answer}");

@@ -151,7 +151,8 @@ fn commands_from_elsewhere_than_loopback_need_a_token() {
     let guard = Guard::loopback().with_token(token).with_host(own.ip().to_string());
     let open = start(SocketAddr::new(own.ip(), 0), guard).unwrap();
     let authorized = format!("Authorization: Bearer {TOKEN}");
-    assert_eq!(ask(open.addr(), "GET", "/nothing", &[], "").0, 401);
+    let (status, answer) = ask(open.addr(), "GET", "/nothing", &[], "");
+    assert_eq!((status, answer.contains("--token @FILE")), (401, true), "{answer}");
     assert_eq!(ask(open.addr(), "GET", "/nothing", &[&authorized], "").0, 404);
     let closed = start(SocketAddr::new(own.ip(), 0), Guard::loopback());
     assert!(matches!(closed, Err(StartError::NeedsToken(_))));

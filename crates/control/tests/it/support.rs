@@ -47,6 +47,7 @@ impl ServerControl for TestServer {
             speed: 1.0,
             memory: 0,
             limiter: limiter_view(&config),
+            layers: Vec::new(),
             slots: config.slots,
             capacity,
             admitted,
@@ -59,8 +60,9 @@ impl ServerControl for TestServer {
         }
     }
 
-    fn metrics(&self, faults: &[FaultView]) -> String {
-        format!("rig_faults {}\n", faults.len())
+    fn metrics(&self) -> String {
+        let (_, effect, _) = self.inner.lock().unwrap().clone();
+        format!("rig_stalled {}\n", u8::from(effect.stalled))
     }
 
     fn set_effect(&self, effect: Effect) {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
 use goodput_control::api::Cause;
-use goodput_control::{ApiError, Audit};
+use goodput_control::{ApiError, Audit, LeaseKeeper};
 use goodput_policy::fault::FaultKind;
 use http::StatusCode;
 use serde::Serialize;
@@ -273,6 +273,11 @@ impl Desk {
         let mut on_it = self.lock();
         if on_it.held.contains_key(&order.name) {
             let message = format!("a fault named `{}` is held already", order.name);
+            return Err(ApiError::conflict(message).by(&order.cause));
+        }
+        if on_it.held.len() >= LeaseKeeper::MOST {
+            let most = LeaseKeeper::MOST;
+            let message = format!("{most} faults are held, and more cannot be; end one first");
             return Err(ApiError::conflict(message).by(&order.cause));
         }
         on_it.held.insert(order.name.clone(), held);

@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use axum::Router;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{delete, get, post};
 use bytes::Bytes;
 use goodput_clock::{Scale, text};
 use goodput_control::api::Cause;
-use goodput_control::{ApiError, Audit, Command, Peer, Plane, metrics_response, parse};
+use goodput_control::{ApiError, Audit, Command, Name, Peer, Plane, metrics_response, parse};
 use goodput_scenario::{Plan, Scenario};
 use http::StatusCode;
 use serde::Deserialize;
@@ -63,7 +63,7 @@ async fn inject(State(desk): Lent, peer: Peer, body: Bytes) -> Result<Response, 
 
 async fn end(
     State(desk): Lent,
-    Path(name): Path<String>,
+    Name(name): Name,
     peer: Peer,
     body: Bytes,
 ) -> Result<Response, ApiError> {

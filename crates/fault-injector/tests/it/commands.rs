@@ -5,8 +5,9 @@ use std::time::Duration;
 use goodput_fault_injector::{CommandError, clear, detach, list, pull, reset};
 use goodput_policy::fault::FaultKind;
 use goodput_policy::lever::Lever;
+use goodput_test_support::wait_for;
 
-use crate::support::{Server, block_on, cause, client, wait_for};
+use crate::support::{Server, block_on, cause, client};
 
 #[test]
 fn a_detached_fault_ends_by_itself_after_its_length() {
@@ -53,13 +54,13 @@ fn a_lever_is_pulled_and_says_what_it_did() {
     assert_eq!(did, "pulled shed-queue");
     let wrong = Lever::Retries { layer: None, retries: 0 };
     let error = block_on(pull(&server.client(), &wrong, &cause())).unwrap_err();
-    assert!(error.to_string().contains("acts on the load generator"), "{error}");
+    assert!(error.to_string().contains("acts on a load generator"), "{error}");
     assert!(!error.is_unconfirmed());
 }
 
 #[test]
 fn a_reset_without_an_answer_is_unconfirmed() {
-    let silent = std::net::TcpListener::bind(crate::support::any_port()).unwrap();
+    let silent = std::net::TcpListener::bind(goodput_test_support::any_port()).unwrap();
     let client = client(silent.local_addr().unwrap()).with_timeout(Duration::from_millis(200));
     let error = block_on(reset(&client, &cause())).unwrap_err();
     assert!(error.is_unconfirmed(), "{error}");

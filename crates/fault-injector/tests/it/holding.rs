@@ -2,9 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use goodput_fault_injector::{HoldEnd, HoldError, Stop, hold};
+use goodput_fault_injector::{HoldEnd, HoldError, HoldRequest, LeaseTerms, Stop, hold};
+use goodput_test_support::{Wire, wait_for};
 
-use crate::support::{Server, Wire, block_on, client, short_terms, stall, wait_for};
+use crate::support::{Server, block_on, client, short_terms, stall};
 
 #[test]
 fn it_is_held_past_its_lease_and_ends_on_time_as_read_back() {
@@ -92,8 +93,28 @@ fn a_fault_that_somebody_else_ends_is_lost_and_not_put_back() {
 }
 
 #[test]
+fn a_fault_that_needs_no_renewal_and_is_reset_is_told_long_before_its_end() {
+    let server = Server::start();
+    let began = Instant::now();
+    let end = block_on(async {
+        let client = server.client();
+        let terms = LeaseTerms::new(Duration::from_mins(2), Duration::from_mins(1)).unwrap();
+        let request = HoldRequest { terms, ..stall("f", Duration::from_mins(1)) };
+        let stop = Stop::new();
+        let held = hold(&client, &request, &stop, |_| {});
+        let other = async {
+            tokio::time::sleep(Duration::from_millis(300)).await;
+            client.reset_server(&crate::support::cause()).await.unwrap();
+        };
+        tokio::join!(held, other).0
+    });
+    assert!(matches!(end, Ok(HoldEnd::Lost { .. })), "{end:?}");
+    assert!(began.elapsed() < Duration::from_secs(15), "{:?}", began.elapsed());
+}
+
+#[test]
 fn nobody_there_is_told_at_once() {
-    let addr = std::net::TcpListener::bind(crate::support::any_port()).unwrap().local_addr();
+    let addr = std::net::TcpListener::bind(goodput_test_support::any_port()).unwrap().local_addr();
     let client = client(addr.unwrap());
     let began = Instant::now();
     let end = block_on(hold(&client, &stall("f", Duration::from_secs(9)), &Stop::new(), |_| {}));

@@ -1,13 +1,16 @@
 //! The fault injector as a process with an API.
 
+use std::io::Write as _;
+use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 use goodput_control::{Audit, ClientError, ControlClient, Guard};
 use goodput_fault_injector::{Injector, InjectorConfig, LoadTarget, Targets};
+use goodput_test_support::{Wire, any_port, wait_for};
 use http::Method;
 use serde_json::{Value, json};
 
-use crate::support::{Server, any_port, block_on, client, short_terms, wait_for};
+use crate::support::{Server, block_on, client, short_terms};
 
 struct Lab {
     server: Server,
@@ -18,8 +21,14 @@ struct Lab {
 
 fn lab() -> Lab {
     let server = Server::start();
+    let client = server.client();
+    lab_with(server, client)
+}
+
+/// A lab whose injector reaches the server by `tier`.
+fn lab_with(server: Server, tier: ControlClient) -> Lab {
     let audit = Audit::memory();
-    let tiers = vec![("order-status".to_owned(), server.client())];
+    let tiers = vec![("order-status".to_owned(), tier)];
     let injector = Injector::start(InjectorConfig {
         bind: any_port(),
         guard: Guard::loopback(),
@@ -112,6 +121,26 @@ fn what_is_wrong_is_a_4xx_and_an_unreachable_tier_a_502() {
     let error = block_on(client.ask::<Value>(Method::POST, &["faults"], Some(ordered)));
     let error = error.unwrap_err();
     assert_eq!(error.status().unwrap().as_u16(), 502, "{error}");
+}
+
+#[test]
+fn a_command_is_in_the_audit_log_though_whoever_gave_it_has_hung_up() {
+    let server = Server::start();
+    let wire = Wire::to(server.addr());
+    let tier = client(wire.addr).with_timeout(Duration::from_millis(300));
+    let lab = lab_with(server, tier);
+    lab.ask(Method::POST, &["faults"], stall("f", "5m")).unwrap();
+    // The end takes as long as it cannot be confirmed.
+    wire.cut();
+    let mut caller = TcpStream::connect(lab.injector.addr()).unwrap();
+    write!(caller, "DELETE /faults/f HTTP/1.1\r\nHost: {}\r\n\r\n", lab.injector.addr()).unwrap();
+    // Nothing shows that the command has begun; it goes on for longer than this.
+    std::thread::sleep(Duration::from_millis(200));
+    drop(caller);
+    wire.mend();
+    wait_for("the entry", || {
+        lab.audit.entries().iter().any(|entry| entry.command == "DELETE /faults/f")
+    });
 }
 
 #[test]

@@ -6,9 +6,10 @@ use std::time::{Duration, Instant};
 
 use goodput_fault_injector::{HoldRequest, Stop, hold};
 use goodput_policy::fault::FaultKind;
+use goodput_test_support::{Wire, wait_for};
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::support::{Server, Wire, block_on, cause, client, short_terms, wait_for};
+use crate::support::{Server, block_on, cause, client, short_terms};
 
 /// Where the other process finds the server; without it, the process is the test itself.
 const HOLD_AT: &str = "GOODPUT_TEST_HOLD_AT";

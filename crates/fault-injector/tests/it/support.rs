@@ -1,8 +1,6 @@
-//! A server that feels faults, a wire that can be cut, and scenarios.
+//! A server that feels faults, and faults to hold there.
 
-use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -12,6 +10,7 @@ use goodput_fault_injector::{HoldRequest, LeaseTerms};
 use goodput_policy::fault::{Effect, FaultKind};
 use goodput_policy::lever::Lever;
 use goodput_policy::limiter::{LimiterConfig, LimiterPatch};
+use goodput_test_support::any_port;
 
 /// What the server has felt and done, with times.
 #[derive(Default)]
@@ -41,6 +40,7 @@ impl ServerControl for Feeling {
             speed: 1.0,
             memory: 0,
             limiter: limiter_view(&LimiterConfig::default()),
+            layers: Vec::new(),
             slots: 10,
             capacity: Some(if effect.stalled { 0.0 } else { 100.0 * effect.speed }),
             admitted: 1.0,
@@ -53,7 +53,7 @@ impl ServerControl for Feeling {
         }
     }
 
-    fn metrics(&self, _faults: &[FaultView]) -> String {
+    fn metrics(&self) -> String {
         String::new()
     }
 
@@ -115,10 +115,6 @@ impl Server {
     }
 }
 
-pub(crate) fn any_port() -> SocketAddr {
-    SocketAddr::from(([127, 0, 0, 1], 0))
-}
-
 pub(crate) fn client(addr: SocketAddr) -> ControlClient {
     ControlClient::new(&addr.to_string(), None).unwrap()
 }
@@ -143,65 +139,4 @@ pub(crate) fn stall(name: &str, length: Duration) -> HoldRequest {
 
 pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
-}
-
-/// Waits for at most 20 s until `met`, and says how long that took.
-pub(crate) fn wait_for(what: &str, met: impl Fn() -> bool) -> Duration {
-    let began = Instant::now();
-    while !met() {
-        assert!(began.elapsed() < Duration::from_secs(20), "never: {what}");
-        std::thread::sleep(Duration::from_millis(2));
-    }
-    began.elapsed()
-}
-
-/// A wire to a server that can be cut: then nothing gets through in either direction, and no end of
-/// a connection is told the other.
-pub(crate) struct Wire {
-    pub(crate) addr: SocketAddr,
-    cut: Arc<AtomicBool>,
-}
-
-impl Wire {
-    pub(crate) fn to(server: SocketAddr) -> Self {
-        let listener = TcpListener::bind(any_port()).unwrap();
-        let addr = listener.local_addr().unwrap();
-        let cut = Arc::new(AtomicBool::new(false));
-        let is_cut = Arc::clone(&cut);
-        std::thread::spawn(move || {
-            for near in listener.incoming() {
-                let (Ok(near), Ok(far)) = (near, TcpStream::connect(server)) else { break };
-                for (from, to) in
-                    [(near.try_clone().unwrap(), far.try_clone().unwrap()), (far, near)]
-                {
-                    let is_cut = Arc::clone(&is_cut);
-                    std::thread::spawn(move || forward(from, to, &is_cut));
-                }
-            }
-        });
-        Self { addr, cut }
-    }
-
-    pub(crate) fn cut(&self) {
-        self.cut.store(true, Ordering::SeqCst);
-    }
-
-    pub(crate) fn mend(&self) {
-        self.cut.store(false, Ordering::SeqCst);
-    }
-}
-
-fn forward(mut from: TcpStream, mut to: TcpStream, is_cut: &AtomicBool) {
-    let mut buffer = [0; 4096];
-    while let Ok(read @ 1..) = from.read(&mut buffer) {
-        if is_cut.load(Ordering::SeqCst) {
-            continue;
-        }
-        if to.write_all(&buffer[..read]).is_err() {
-            return;
-        }
-    }
-    if !is_cut.load(Ordering::SeqCst) {
-        let _ = to.shutdown(std::net::Shutdown::Both);
-    }
 }

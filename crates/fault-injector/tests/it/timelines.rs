@@ -10,8 +10,9 @@ use goodput_fault_injector::{
 use goodput_policy::fault::FaultKind;
 use goodput_policy::lever::Lever;
 use goodput_scenario::{PlannedFault, PlannedLever};
+use goodput_test_support::wait_for;
 
-use crate::support::{Server, cause, wait_for};
+use crate::support::{Server, cause};
 
 fn fault(name: &str, tier: &str, at: u64, length: u64) -> PlannedFault {
     PlannedFault {
@@ -137,7 +138,7 @@ fn a_server_that_dies_takes_its_fault_with_it() {
 #[test]
 fn a_fault_and_a_lever_that_fail_are_reported_and_stop_nothing_else() {
     let server = Server::start();
-    let dead = std::net::TcpListener::bind(crate::support::any_port()).unwrap().local_addr();
+    let dead = std::net::TcpListener::bind(goodput_test_support::any_port()).unwrap().local_addr();
     let tiers = vec![
         ("dead".to_owned(), crate::support::client(dead.unwrap())),
         ("order-status".to_owned(), server.client()),

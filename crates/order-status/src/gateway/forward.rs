@@ -6,7 +6,6 @@ use axum::body::{Body, Bytes};
 use axum::response::Response;
 use goodput_client::{Answer, Request, Target};
 use goodput_policy::deadline::{ATTEMPT_COUNT, ENVOY_TIMEOUT, GRPC_TIMEOUT};
-use goodput_policy::priority::PRIORITY;
 use http::header::{
     CONNECTION, CONTENT_LENGTH, EXPECT, HOST, TE, TRAILER, TRANSFER_ENCODING, UPGRADE, VIA,
 };
@@ -26,7 +25,6 @@ pub(crate) fn request(target: &Target, parts: Parts, body: Bytes) -> Result<Requ
         format!("`{shown}` cannot be forwarded: {error}; write a path such as /orders/1042")
     })?;
     let mut headers = parts.headers;
-    let priority = headers.remove(PRIORITY);
     remove_hop_by_hop(&mut headers);
     for name in [GRPC_TIMEOUT, ENVOY_TIMEOUT, ATTEMPT_COUNT] {
         headers.remove(name);
@@ -35,7 +33,7 @@ pub(crate) fn request(target: &Target, parts: Parts, body: Bytes) -> Result<Requ
         headers.remove(name);
     }
     headers.append(VIA, HeaderValue::from_static("1.1 goodput"));
-    Ok(Request { method: parts.method, path, headers: Arc::new(headers), body, priority })
+    Ok(Request { method: parts.method, path, headers: Arc::new(headers), body })
 }
 
 /// The upstream's answer, passed on.
@@ -103,14 +101,16 @@ mod tests {
             ("x-envoy-expected-rq-timeout-ms", "5"),
             ("x-envoy-attempt-count", "3"),
             ("priority", "u=1"),
+            ("priority", "i"),
             ("x-kept", "a"),
             ("x-kept", "b"),
         ];
         let request = request(&target, parts(&headers), Bytes::new()).unwrap();
         assert_eq!(request.path, "/shop/orders/7?full=1");
-        assert_eq!(request.priority.unwrap(), "u=1");
+        let priority: Vec<_> = request.headers.get_all("priority").iter().collect();
+        assert_eq!(priority, ["u=1", "i"], "one list over several lines stays as it is");
         let names: Vec<_> = request.headers.keys().map(HeaderName::as_str).collect();
-        assert_eq!(names.len(), 2, "{names:?}");
+        assert_eq!(names.len(), 3, "{names:?}");
         assert_eq!(request.headers.get_all("x-kept").iter().count(), 2);
         assert_eq!(request.headers[VIA], "1.1 goodput");
     }

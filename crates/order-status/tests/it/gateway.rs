@@ -240,7 +240,7 @@ fn with_cancel_abandoned_work_never_reaches_the_upstream() {
 fn with_cancel_a_call_is_given_up_with_its_caller() {
     let upstream = Upstream::start(&[""]);
     let limiter = LimiterConfig { on_disconnect: OnDisconnect::Cancel, ..LimiterConfig::default() };
-    let server = gateway(upstream.addr, 1_000, limiter);
+    let server = gateway(upstream.addr, 100, limiter);
     let mut connection = Connection::open(server.data_addr());
     connection.send("GET", "/x", "", "");
     wait_until("it has been forwarded", || upstream.seen().len() == 1);
@@ -252,7 +252,7 @@ fn with_cancel_a_call_is_given_up_with_its_caller() {
 #[test]
 fn a_restart_gives_up_what_is_being_forwarded() {
     let upstream = Upstream::start(&[""]);
-    let server = gateway(upstream.addr, 1_000, LimiterConfig::default());
+    let server = gateway(upstream.addr, 100, LimiterConfig::default());
     let mut connection = Connection::open(server.data_addr());
     connection.send("GET", "/x", "", "");
     wait_until("it has been forwarded", || upstream.seen().len() == 1);
@@ -275,4 +275,13 @@ fn a_gateway_stands_before_a_server_and_counts_agree() {
     assert_eq!(state(&gateway).role, "gateway");
     assert_eq!(state(&gateway).counters.served, 20);
     assert_eq!(state(&server).counters.served, 20);
+}
+
+#[test]
+fn a_gateway_whose_layer_is_out_of_range_does_not_start() {
+    let mut gateway = GatewayConfig::new(Target::from(SocketAddr::from(([127, 0, 0, 1], 9))));
+    gateway.layers[0].retries = 101;
+    let config = ServerConfig { role: Role::Gateway(gateway), ..ServerConfig::default() };
+    let error = Server::start(config).unwrap_err().to_string();
+    assert_eq!(error, "layer `gateway`: `retries` must be from 0 to 100, such as 3");
 }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-use goodput_clock::Ratio;
+use goodput_clock::{Ratio, text};
 use serde::de::{Error, MapAccess, Visitor, value::MapAccessDeserializer};
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -88,6 +88,36 @@ impl BudgetConfig {
             Self::TokenBucket(config) => config.validate(),
             Self::GrpcThrottle(config) => config.validate(),
             Self::AwsQuota(config) => config.validate(),
+        }
+    }
+}
+
+/// As it is written on a command line: its name, and each of its figures.
+impl fmt::Display for BudgetConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())?;
+        match self {
+            Self::Off => Ok(()),
+            Self::SreRatio(SreRatio { ratio, window }) => {
+                write!(f, ",ratio={},window={}", ratio.get(), text::format_duration(*window))
+            }
+            Self::Finagle(Finagle { ratio, min_per_second, window, credit }) => write!(
+                f,
+                ",ratio={},min_per_second={min_per_second},window={},credit={}",
+                ratio.get(),
+                text::format_duration(*window),
+                credit.name()
+            ),
+            Self::TokenBucket(TokenBucket { ratio, max }) => {
+                write!(f, ",ratio={},max={max}", ratio.get())
+            }
+            Self::GrpcThrottle(GrpcThrottle { max_tokens, token_ratio }) => {
+                write!(f, ",max_tokens={max_tokens},token_ratio={}", token_ratio.get())
+            }
+            Self::AwsQuota(AwsQuota { capacity, cost, timeout_cost }) => {
+                write!(f, ",capacity={capacity},cost={cost}")?;
+                timeout_cost.map_or(Ok(()), |cost| write!(f, ",timeout_cost={cost}"))
+            }
         }
     }
 }

@@ -36,6 +36,16 @@ pub enum Credit {
     Success,
 }
 
+impl Credit {
+    /// The name in files and on command lines.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Request => "request",
+            Self::Success => "success",
+        }
+    }
+}
+
 /// A token bucket whose tokens expire, with a floor.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]

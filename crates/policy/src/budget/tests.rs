@@ -277,3 +277,26 @@ fn what_fails_for_ever_is_retried_no_more_than_the_bound_and_rates_reach_it() {
         assert!(!is_reached || each >= bound * 0.95, "{text}: {each} of {bound}");
     }
 }
+
+#[test]
+fn a_budget_reads_as_it_is_written_on_a_command_line() {
+    for (budget, text) in [
+        (BudgetConfig::Off, "off"),
+        (BudgetConfig::SreRatio(SreRatio::default()), "sre-ratio,ratio=0.1,window=10s"),
+        (
+            BudgetConfig::Finagle(Finagle::default()),
+            "finagle,ratio=0.2,min_per_second=10,window=10s,credit=request",
+        ),
+        (BudgetConfig::TokenBucket(TokenBucket::default()), "token-bucket,ratio=0.1,max=10"),
+        (
+            BudgetConfig::GrpcThrottle(GrpcThrottle::default()),
+            "grpc-throttle,max_tokens=10,token_ratio=0.1",
+        ),
+        (
+            BudgetConfig::AwsQuota(AwsQuota { timeout_cost: Some(10), ..AwsQuota::default() }),
+            "aws-quota,capacity=500,cost=5,timeout_cost=10",
+        ),
+    ] {
+        assert_eq!(budget.to_string(), text);
+    }
+}

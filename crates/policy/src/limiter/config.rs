@@ -240,7 +240,7 @@ pub enum Charge {
 /// What a tier's limiter is like.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LimiterConfig {
-    /// How many requests are served at once, at least 1.
+    /// How many requests are served at once, from 1 to [`LimiterConfig::MAX_SLOTS`].
     pub slots: u32,
     /// How many are served per second.
     pub capacity: Capacity,
@@ -305,6 +305,9 @@ pub struct LimiterPatch {
 }
 
 impl LimiterConfig {
+    /// The most slots.
+    pub const MAX_SLOTS: u32 = 1_000_000;
+
     /// The configuration with the patch applied.
     ///
     /// # Errors
@@ -370,7 +373,7 @@ impl LimiterPatch {
 }
 
 fn validate_slots(slots: u32) -> Result<(), InvalidConfig> {
-    if (1..=1_000_000).contains(&slots) {
+    if (1..=LimiterConfig::MAX_SLOTS).contains(&slots) {
         return Ok(());
     }
     Err(InvalidConfig { key: "slots", problem: "must be from 1 to 1000000, such as 10" })

@@ -11,6 +11,7 @@ use crate::attempt::{FailureClass, RetryOn};
 use crate::backoff::Backoff;
 use crate::budget::{Budget, BudgetConfig};
 use crate::invalid::InvalidConfig;
+use crate::lever::Lever;
 
 /// Who shares one retry budget.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Deserialize, Serialize)]
@@ -116,6 +117,33 @@ impl Layers {
             .collect();
         let counters = vec![LayerCounters::default(); configs.len()];
         Self { configs, budgets, counters, random }
+    }
+
+    /// Pulls the lever `budget` or `retries`, and says what it did.
+    ///
+    /// # Errors
+    ///
+    /// Where it names a layer that is not there, or is a lever of something else.
+    pub fn pull(&mut self, lever: &Lever) -> Result<String, String> {
+        let (layer, found) = match lever {
+            Lever::Budget { layer, budget } => (layer, self.set_budget(layer.as_deref(), *budget)),
+            Lever::Retries { layer, retries } => {
+                (layer, self.set_retries(layer.as_deref(), *retries))
+            }
+            Lever::ShedQueue
+            | Lever::Admit { .. }
+            | Lever::Restart
+            | Lever::Limiter(_)
+            | Lever::Rate { .. } => {
+                return Err(format!("the lever `{}` acts on no retry layer", lever.name()));
+            }
+        };
+        if found {
+            return Ok(lever.did(0, 0));
+        }
+        let names: Vec<_> = self.configs.iter().map(|layer| format!("`{}`", layer.name)).collect();
+        let layer = layer.as_deref().unwrap_or_default();
+        Err(format!("there is no layer `{layer}`; there is {}", names.join(", ")))
     }
 
     /// Sets how often a layer retries, or all of them where `layer` is none; false where no layer has

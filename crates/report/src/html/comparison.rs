@@ -86,25 +86,26 @@ fn table(comparison: &Comparison, tracks: &[Track], axis: Axis) -> Markup {
             table.arms {
                 thead {
                     tr {
-                        th rowspan="2" { "Arm" } th rowspan="2" { "Goodput over time" }
-                        th.n.group colspan="3" { "Goodput per second" }
-                        th.n rowspan="2" { "Attempts per request" } th.n rowspan="2" { "Wasted work" }
-                        th.n rowspan="2" { "Time to recover" } th rowspan="2" { "Verdict" }
+                        th rowspan="2" { "Arm" } th.wide rowspan="2" { "Goodput over time" }
+                        th.n.group.wide colspan="3" { "Goodput per second" }
+                        th.n.wide rowspan="2" { "Attempts per request" }
+                        th.n.wide rowspan="2" { "Wasted work" }
+                        th.n.wide rowspan="2" { "Time to recover" } th rowspan="2" { "Verdict" }
                         th rowspan="2" { "Expected" }
                     }
-                    tr { th.n { "before" } th.n { "during" } th.n { "after" } }
+                    tr.wide { th.n { "before" } th.n { "during" } th.n { "after" } }
                 }
                 tbody {
                     @for (row, track) in comparison.rows.iter().zip(tracks) {
                         tr {
                             th scope="row" { (row.arm) @if row.control { span.tag { "control" } } }
-                            td { (sparkline(track, axis)) }
-                            td.n { (number(row.goodput.before)) }
-                            td.n { (number(row.goodput.during)) }
-                            td.n { (number(row.goodput.after)) }
-                            td.n { (number(row.attempts_per_request)) }
-                            td.n { (row.wasted_share.map_or_else(dash, format::percent)) }
-                            td.n { (headline::time_to_recover(&row.judgement)) }
+                            td.wide { (sparkline(track, axis)) }
+                            td.n.wide { (number(row.goodput.before)) }
+                            td.n.wide { (number(row.goodput.during)) }
+                            td.n.wide { (number(row.goodput.after)) }
+                            td.n.wide { (number(row.attempts_per_request)) }
+                            td.n.wide { (row.wasted_share.map_or_else(dash, format::percent)) }
+                            td.n.wide { (headline::time_to_recover(&row.judgement)) }
                             td.w { (headline::chip(row.verdict)) }
                             td.w {
                                 @if row.held { span.yes { "✓ held" } }
@@ -115,7 +116,7 @@ fn table(comparison: &Comparison, tracks: &[Track], axis: Axis) -> Markup {
                 }
             }
         }
-        p.muted.after {
+        p.muted.after.wide {
             "After is from the end of the fault to the end of the run. Attempts per request and wasted work are those of the run's last seconds."
         }
     }

@@ -68,8 +68,6 @@ fn expectation(run: &ReportedRun<'_>) -> String {
         format!("Expected {expected}; a run that cannot be trusted holds nothing.")
     } else if run.held() {
         format!("Expected {expected}: the expectation holds.")
-    } else if verdict == expected {
-        format!("Expected {expected}, but sooner: the expectation does not hold.")
     } else {
         format!("Expected {expected}: the expectation does not hold.")
     };

@@ -1,7 +1,9 @@
 //! Every parameter of a scenario, as a tree made flat.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
+use goodput_clock::text;
 use maud::{Markup, html};
 use serde_json::Value;
 
@@ -75,9 +77,16 @@ fn collect(value: &Value, path: String, flat: &mut Flat, depth: usize) {
             flat.insert(path, text);
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => {
-            flat.insert(path, plain(value));
+            let text = moment(&path, value).unwrap_or_else(|| plain(value));
+            flat.insert(path, text);
         }
     }
+}
+
+/// A moment of the run, which a scenario keeps in nanoseconds, as it is written in a file.
+fn moment(path: &str, value: &Value) -> Option<String> {
+    let nanoseconds = value.as_u64().filter(|_| path.ends_with(".at"))?;
+    Some(text::format_duration(Duration::from_nanos(nanoseconds)))
 }
 
 fn plain(value: &Value) -> String {
@@ -101,7 +110,7 @@ mod tests {
     fn a_tree_becomes_paths_and_words() {
         let flat = flatten(&json!({
             "name": "n", "levers": [], "client": { "deadline": null, "layers": [{ "retries": 3 }] },
-            "retry_on": ["timeout", "connect"],
+            "retry_on": ["timeout", "connect"], "faults": [{ "at": 60_500_000_000_u64 }],
         }));
         let rows: Vec<_> = flat.iter().map(|(path, value)| format!("{path}={value}")).collect();
         assert_eq!(
@@ -109,6 +118,7 @@ mod tests {
             [
                 "client.deadline=off",
                 "client.layers.1.retries=3",
+                "faults.1.at=1m 500ms",
                 "levers=none",
                 "name=n",
                 "retry_on=timeout, connect"

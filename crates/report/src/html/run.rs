@@ -92,9 +92,15 @@ pub(super) fn circumstances(meta: &Meta) -> String {
     }
     parts.push(format!("seed {}", meta.seed.0));
     if !meta.started.is_empty() {
-        parts.push(meta.started.clone());
+        parts.push(moment(&meta.started));
     }
     parts.join(" · ")
+}
+
+/// A time of RFC 3339 in UTC, to the second.
+fn moment(started: &str) -> String {
+    let second = started.split(['.', 'Z']).next().unwrap_or(started);
+    format!("{} UTC", second.replace('T', " "))
 }
 
 pub(super) fn footer(meta: &Meta) -> Markup {

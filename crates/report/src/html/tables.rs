@@ -13,7 +13,7 @@ pub(super) fn evidence(judgement: &Judgement) -> Markup {
     html! {
         @if !judgement.evidence.is_empty() {
             div.card.scroll {
-                table {
+                table.evidence {
                     thead { tr { th { "Evidence" } th.n { "Value" } th.n { "Against" } th { "In words" } } }
                     tbody {
                         @for item in &judgement.evidence {

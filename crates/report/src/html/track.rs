@@ -177,11 +177,15 @@ fn marks(log: &RunLog) -> Vec<Mark> {
     marks
 }
 
-/// At most 28 characters of a label.
+/// At most 28 characters of a label, where possible what stands before a comma.
 fn shortened(text: &str) -> String {
     const MOST: usize = 28;
     if text.chars().count() <= MOST {
         return text.to_owned();
+    }
+    if let Some((head, _)) = text.split_once(", ").filter(|(head, _)| head.chars().count() <= MOST)
+    {
+        return head.to_owned();
     }
     let mut short: String = text.chars().take(MOST - 1).collect();
     short.push('…');

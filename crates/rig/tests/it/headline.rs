@@ -1,9 +1,10 @@
 //! The same cut of 20 s, with and without a defence.
 
 use goodput_scenario::{Plan, Scenario, builtin};
+use goodput_test_support::{SHORT_CUT, alone};
 use goodput_verdict::Verdict;
 
-use crate::support::{Ran, SHORT_CUT, alone, run_trusted, scenario};
+use crate::support::{Ran, run_trusted, scenario};
 
 /// An arm of `database-failover`, with less time before and after the cut.
 fn arm(name: &str) -> Scenario {

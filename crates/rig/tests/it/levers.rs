@@ -4,14 +4,21 @@ use goodput_clock::{Rate, Ratio};
 use goodput_policy::lever::Lever;
 use goodput_rig::Target;
 use goodput_runlog::{EventKind, Window};
+use goodput_test_support::{CALM, alone};
 
-use crate::support::{CALM, Ran, alone, options, run_with, scenario};
+use crate::support::{Ran, options, run_with, scenario};
 
 /// When the lever of this name was pulled.
 fn pulled(ran: &Ran, name: &str) -> f64 {
     let pulled =
         ran.when(|kind| matches!(kind, EventKind::LeverPulled { lever, .. } if lever == name));
     pulled.unwrap_or_else(|| panic!("{name}: {:?}", ran.log.events))
+}
+
+/// What the run itself has pulled is not held against it.
+fn has_no_doubts(ran: &Ran) {
+    let doubt = ran.log.events.iter().find(|event| matches!(event.kind, EventKind::Doubt { .. }));
+    assert_eq!(doubt, None);
 }
 
 fn sum(windows: &[Window], of: impl Fn(&Window) -> u64) -> u64 {
@@ -26,6 +33,7 @@ fn a_person_pulls_levers_at_both_ends() {
         let lever = match second {
             5 => Lever::Rate { rate: Rate::new(10.0).unwrap() },
             25 => Lever::Admit { share: Ratio::ZERO, hold: None, ramp: std::time::Duration::ZERO },
+            45 => Lever::Restart,
             _ => return,
         };
         levers.send(lever).unwrap();
@@ -39,6 +47,7 @@ fn a_person_pulls_levers_at_both_ends() {
     assert_eq!(sum(closed, |w| w.client.good), 0);
     assert!(sum(closed, |w| w.tiers[0].refused.values().sum()) >= 90);
     assert_eq!(closed[9].tiers[0].admitted, Some(0.0));
+    has_no_doubts(&ran);
 }
 
 #[test]
@@ -61,9 +70,13 @@ at = "30s"
 name = "rate"
 rate = 20
 at = "40s"
+[[lever]]
+name = "restart"
+at = "45s"
 "#;
     let ran = run_with(options(&scenario(&text), 10.0, Target::Loopback), |_, _, _| {});
-    for (name, due) in [("shed-queue", 23.0), ("retries", 30.0), ("rate", 40.0)] {
+    for (name, due) in [("shed-queue", 23.0), ("retries", 30.0), ("rate", 40.0), ("restart", 45.0)]
+    {
         let at = pulled(&ran, name);
         assert!((due..due + 5.0).contains(&at), "{name} at {at}");
     }
@@ -74,4 +87,5 @@ at = "40s"
     let late = &windows[50..];
     assert_eq!(sum(late, |w| w.client.retries), 0);
     assert_eq!(sum(late, |w| w.client.offered), 200);
+    has_no_doubts(&ran);
 }

@@ -1,11 +1,10 @@
 //! What every run log must hold, whatever happened.
 
 use goodput_runlog::{Ending, EventKind, RunLog, Window};
+use goodput_test_support::{SHORT_CUT, alone};
 use goodput_verdict::{DoubtKind, Verdict};
 
-use crate::support::{
-    SHORT_CUT, alone, options, remote, run_trusted, run_with, scenario, server, state,
-};
+use crate::support::{options, remote, run_trusted, run_with, scenario, server, state};
 
 /// Retries, refusals and time-outs, and work that is under way at the end.
 const OVERLOAD: &str = r#"

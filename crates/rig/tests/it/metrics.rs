@@ -13,8 +13,9 @@ use goodput_load_generator::ControlConfig;
 use goodput_order_status::{Server, ServerConfig};
 use goodput_rig::{LoadControl, RunOptions};
 use goodput_runlog::{RunLog, Window};
+use goodput_test_support::{alone, any_port};
 
-use crate::support::{alone, any_port, ask, config, options, remote, run_with, scenario};
+use crate::support::{ask, config, options, remote, run_with, scenario};
 
 /// Time-outs, retries, refusals of both kinds and a budget that refuses retries; then silence, in which
 /// everything ends.

@@ -11,9 +11,10 @@ use goodput_control::Audit;
 use goodput_order_status::{Server, ServerConfig};
 use goodput_rig::Target;
 use goodput_runlog::EventKind;
+use goodput_test_support::{SHORT_CUT, alone};
 use goodput_verdict::{DoubtKind, Verdict};
 
-use crate::support::{Ran, SHORT_CUT, alone, config, options, remote, run_with, scenario, state};
+use crate::support::{Ran, config, options, remote, run_with, scenario, state};
 
 const SPEED: f64 = 5.0;
 /// Data and control port of the server that the other process is.

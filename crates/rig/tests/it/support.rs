@@ -1,10 +1,7 @@
-//! Scenarios, runs that take turns, servers, and a wire that can be cut.
+//! Runs, and servers that run elsewhere.
 
-use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::net::SocketAddr;
 use std::sync::mpsc::{Sender, channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use goodput_clock::Scale;
 use goodput_control::api::ServerState;
@@ -15,56 +12,6 @@ use goodput_rig::{Remote, RemoteTier, RigError, RunOptions, Target, run};
 use goodput_runlog::{Cancel, Event, EventKind, Observer, RunLog, Window};
 use goodput_scenario::{Plan, Scenario};
 use goodput_verdict::{DoubtKind, Exit, Judgement, judge};
-
-/// A cut of 5 s that is absorbed, 40 s in all.
-pub(crate) const SHORT_CUT: &str = r#"
-name = "short-cut"
-duration = "40s"
-[load]
-rate = 80
-arrivals = "constant"
-[client]
-[[client.layer]]
-timeout = "5s"
-[[tier]]
-name = "order-status"
-slots = 10
-capacity = 100
-[[fault]]
-name = "cut"
-kind = "capacity"
-to = 0.4
-at = "15s"
-for = "5s"
-[expect]
-hold = "5s"
-within = "15s"
-"#;
-
-/// Nothing happens for 20 s.
-pub(crate) const CALM: &str = r#"
-name = "calm"
-duration = "20s"
-[load]
-rate = 40
-arrivals = "constant"
-[client]
-[[client.layer]]
-timeout = "2s"
-[[tier]]
-name = "order-status"
-slots = 10
-capacity = 100
-[expect]
-hold = "5s"
-"#;
-
-/// Holds back every other run of this process.
-pub(crate) fn alone() -> MutexGuard<'static, ()> {
-    static TURN: Mutex<()> = Mutex::new(());
-    // A test that failed leaves nothing behind that another could stumble over.
-    TURN.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 pub(crate) fn scenario(text: &str) -> Scenario {
     Plan::parse("test.toml", text).unwrap_or_else(|error| panic!("{error}")).scenario
@@ -206,52 +153,4 @@ pub(crate) fn ask<T: Send>(
 
 pub(crate) fn state(control: SocketAddr) -> ServerState {
     ask(control, async |client| client.server_state().await.unwrap())
-}
-
-pub(crate) fn any_port() -> SocketAddr {
-    SocketAddr::from(([127, 0, 0, 1], 0))
-}
-
-/// A wire to a server that can be cut: then nothing gets through in either direction, and no end of
-/// a connection is told the other.
-pub(crate) struct Wire {
-    pub(crate) addr: SocketAddr,
-    cut: Arc<AtomicBool>,
-}
-
-impl Wire {
-    pub(crate) fn to(server: SocketAddr) -> Self {
-        let listener = TcpListener::bind(any_port()).unwrap();
-        let addr = listener.local_addr().unwrap();
-        let cut = Arc::new(AtomicBool::new(false));
-        let is_cut = Arc::clone(&cut);
-        std::thread::spawn(move || {
-            for near in listener.incoming() {
-                let (Ok(near), Ok(far)) = (near, TcpStream::connect(server)) else { break };
-                let ways = [(near.try_clone().unwrap(), far.try_clone().unwrap()), (far, near)];
-                for (from, to) in ways {
-                    let is_cut = Arc::clone(&is_cut);
-                    std::thread::spawn(move || forward(from, to, &is_cut));
-                }
-            }
-        });
-        Self { addr, cut }
-    }
-
-    pub(crate) fn cut(&self) {
-        self.cut.store(true, Ordering::SeqCst);
-    }
-}
-
-fn forward(mut from: TcpStream, mut to: TcpStream, is_cut: &AtomicBool) {
-    let mut buffer = [0; 4096];
-    while let Ok(read @ 1..) = from.read(&mut buffer) {
-        if !is_cut.load(Ordering::SeqCst) && to.write_all(&buffer[..read]).is_err() {
-            return;
-        }
-    }
-    if !is_cut.load(Ordering::SeqCst) {
-        // The other way may have ended already.
-        let _ = to.shutdown(std::net::Shutdown::Both);
-    }
 }

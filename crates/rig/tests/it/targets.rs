@@ -1,58 +1,23 @@
 //! Targets and control planes that are not what they should be.
 
-use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::TcpListener;
 use std::time::Duration;
 
 use goodput_control::{Guard, Token};
-use goodput_order_status::{Server, ServerConfig};
+use goodput_order_status::{GatewayConfig, Role, Server, ServerConfig};
+use goodput_policy::limiter::LimiterConfig;
 use goodput_rig::{RigError, Target};
+use goodput_test_support::{
+    CALM, Peer, SHORT_CUT, alone, any_port, garbage, listen, nobody, reset, silence,
+};
 use goodput_verdict::{DoubtKind, Verdict};
 
-use crate::support::{
-    CALM, SHORT_CUT, alone, any_port, config, options, remote, run_with, scenario, server, try_run,
-};
-
-/// A listener that treats each connection so, on a thread of its own.
-fn listener(treat: fn(TcpStream)) -> SocketAddr {
-    let listener = TcpListener::bind(any_port()).unwrap();
-    let addr = listener.local_addr().unwrap();
-    std::thread::spawn(move || {
-        for stream in listener.incoming().flatten() {
-            std::thread::spawn(move || treat(stream));
-        }
-    });
-    addr
-}
-
-/// Closes with what was sent unread, which resets the connection.
-fn reset(stream: TcpStream) {
-    let mut byte = [0];
-    // A peer that is gone needs no reset.
-    let _ = stream.peek(&mut byte);
-    drop(stream);
-}
-
-fn garbage(mut stream: TcpStream) {
-    let mut buffer = [0; 4096];
-    let _ = stream.read(&mut buffer);
-    let _ = stream.write_all(b"SSH-2.0-OpenSSH_9.9\r\n");
-}
-
-fn silence(mut stream: TcpStream) {
-    let mut buffer = [0; 4096];
-    while matches!(stream.read(&mut buffer), Ok(1..)) {}
-}
-
-/// An address where nobody listens.
-fn nobody() -> SocketAddr {
-    TcpListener::bind(any_port()).unwrap().local_addr().unwrap()
-}
+use crate::support::{config, options, remote, run_with, scenario, server, try_run};
 
 /// A run against a target without a control plane must be inconclusive and say why.
-fn is_inconclusive(treat: fn(TcpStream), why: &str) {
+fn is_inconclusive(peer: Peer, why: &str) {
     let _turn = alone();
-    let target = remote(listener(treat), None);
+    let target = remote(listen(peer), None);
     let ran = run_with(options(&scenario(CALM), 10.0, target), |_, _, _| {});
     assert_eq!(ran.judgement.verdict, Verdict::Inconclusive);
     assert_eq!(ran.exit(), 3);
@@ -105,9 +70,9 @@ fn a_control_port_must_be_that_of_a_control_plane() {
     is_refused(CALM, remote(data, Some(nobody())), &["nobody listens for control"]);
     is_refused(CALM, remote(data, Some(data)), &[&data.to_string(), "control"]);
     let no_plane = "no control plane of goodput";
-    is_refused(CALM, remote(data, Some(listener(garbage))), &[no_plane]);
-    is_refused(CALM, remote(data, Some(listener(silence))), &["did not answer within 2000 ms"]);
-    is_refused(CALM, remote(data, Some(listener(reset))), &["cannot reach control"]);
+    is_refused(CALM, remote(data, Some(listen(garbage))), &[no_plane]);
+    is_refused(CALM, remote(data, Some(listen(silence))), &["did not answer within 2000 ms"]);
+    is_refused(CALM, remote(data, Some(listen(reset))), &["cannot reach control"]);
 }
 
 #[test]
@@ -140,6 +105,42 @@ fn servers_that_run_otherwise_are_not_taken_over() {
     let refused = try_run(options(&scenario(CALM), 10.0, target()), |_, _, _| {});
     let said = refused.unwrap_err().to_string();
     assert!(said.contains("start it with `--speed 10`"), "{said}");
+}
+
+#[test]
+fn a_gateway_that_retries_otherwise_is_not_taken_over() {
+    let text = CALM.replace(
+        "[[tier]]",
+        "[[tier]]\nname = \"gate\"\n[[tier.layer]]\ntimeout = \"1s\"\nretries = 2\n[[tier]]",
+    );
+    let (scenario, speed) = (scenario(&text), 10.0);
+    let last = server(&scenario, speed);
+    let upstream = goodput_client::Target::from(last.data_addr());
+    let gate = |retries| {
+        let mut gateway = GatewayConfig::new(upstream.clone());
+        gateway.layers[0].timeout = Some(Duration::from_secs(1));
+        gateway.layers[0].retries = retries;
+        let limiter = LimiterConfig::default();
+        let role = Role::Gateway(gateway);
+        Server::start(ServerConfig { role, limiter, ..config(&scenario, speed) }).unwrap()
+    };
+    let target = |gate: &Server| {
+        let Target::Remote(mut tiers) = remote(gate.data_addr(), Some(gate.control_addr())) else {
+            panic!("not remote");
+        };
+        tiers.tiers[0].name = "gate".to_owned();
+        Target::Remote(tiers)
+    };
+    let _turn = alone();
+    let other = gate(3);
+    let refused = try_run(options(&scenario, speed, target(&other)), |_, _, _| {});
+    let said = refused.unwrap_err().to_string();
+    assert!(said.contains("tier `gate` retries with retries 3, and the scenario says 2"), "{said}");
+    let direct = try_run(options(&scenario, speed, target(&last)), |_, _, _| {});
+    assert!(direct.unwrap_err().to_string().contains("0 retry layers"));
+    let same = gate(2);
+    let ran = run_with(options(&scenario, speed, target(&same)), |_, _, cancel| cancel.cancel());
+    assert_eq!(ran.exit(), 4);
 }
 
 #[test]

@@ -1,11 +1,16 @@
 //! Runs that cannot be trusted say so, and why.
 
-use goodput_control::api::Cause;
+use std::time::Duration;
+
+use goodput_clock::Ratio;
+use goodput_control::ControlClient;
+use goodput_control::api::{Cause, FaultRequest};
+use goodput_policy::fault::{CapacityMode, FaultKind};
+use goodput_policy::lever::Lever;
+use goodput_test_support::{CALM, SHORT_CUT, Wire, alone};
 use goodput_verdict::{DoubtKind, Verdict};
 
-use crate::support::{
-    Ran, SHORT_CUT, Wire, alone, ask, options, remote, run_trusted, run_with, scenario, server,
-};
+use crate::support::{Ran, ask, options, remote, run_trusted, run_with, scenario, server};
 
 fn is_inconclusive(ran: &Ran, kind: DoubtKind, why: &str) {
     assert_eq!(ran.judgement.verdict, Verdict::Inconclusive);
@@ -46,6 +51,46 @@ fn a_fault_that_somebody_else_clears() {
         }
     });
     is_inconclusive(&ran, DoubtKind::Engine, "the fault `cut` ended before its time");
+}
+
+/// Runs a calm minute against a server elsewhere, where somebody does `what` at 20 s.
+fn disturbed(what: impl AsyncFn(&ControlClient, &Cause) + Send + Sync) -> Ran {
+    let (scenario, speed) = (scenario(&CALM.replace("\"20s\"", "\"60s\"")), 10.0);
+    let server = server(&scenario, speed);
+    let (data, control) = (server.data_addr(), server.control_addr());
+    run_with(options(&scenario, speed, remote(data, Some(control))), |second, _, _| {
+        if second == 20 {
+            let cause = Cause::new("somebody", "a drill of their own");
+            ask(control, async |client| what(client, &cause).await);
+        }
+    })
+}
+
+#[test]
+fn a_fault_of_somebody_else() {
+    let _turn = alone();
+    let ran = disturbed(async |client, cause| {
+        let to = Ratio::new(0.95).unwrap();
+        let request = FaultRequest {
+            name: "theirs".to_owned(),
+            fault: FaultKind::capacity(to, CapacityMode::Slow).unwrap(),
+            lease: Duration::from_secs(1),
+            by: cause.by.clone(),
+            reason: cause.reason.clone(),
+        };
+        client.install(&request).await.unwrap();
+    });
+    let why = "the fault `theirs` in force, which is not this run's: capacity cut to 95%";
+    is_inconclusive(&ran, DoubtKind::Engine, why);
+}
+
+#[test]
+fn a_restart_by_somebody_else() {
+    let _turn = alone();
+    let ran = disturbed(async |client, cause| {
+        client.pull_at_server(&Lever::Restart, cause).await.unwrap();
+    });
+    is_inconclusive(&ran, DoubtKind::Engine, "somebody else pulled the lever `restart`");
 }
 
 #[test]

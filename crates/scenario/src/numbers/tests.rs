@@ -108,7 +108,7 @@ fn a_value_that_cannot_be_is_refused_with_its_key() {
     let numbers = headline(None);
     for (path, value, part) in [
         ("fault.for", 0.0, "longer than 0"),
-        ("fault.to", 0.0, "above 0"),
+        ("fault.to", 0.0, "from 0.00001 to 1"),
         ("load.rate", 0.0, "rate"),
         ("client.layer.retries", 1e6, "whole number"),
         ("tier.capacity", -1.0, "is not a capacity"),

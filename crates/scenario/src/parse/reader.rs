@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
+use goodput_clock::text;
+use goodput_policy::invalid::InvalidConfig;
 use serde::Deserialize;
 use toml::Spanned;
 use toml::de::{DeValue, ValueDeserializer};
@@ -97,6 +99,12 @@ impl<'t, 'i> Reader<'t, 'i> {
             arm: self.arm.map(str::to_owned),
             example: example.into(),
         });
+    }
+
+    /// Notes what a policy says about a key of the table at `path`.
+    pub(crate) fn invalid(&mut self, path: &Path, invalid: InvalidConfig) {
+        let key = invalid.key.split('.').fold(path.clone(), |path, key| path.key(key));
+        self.problem(&key, invalid.problem);
     }
 
     /// Whether the file has a value there.
@@ -236,22 +244,9 @@ fn explain(message: &str) -> String {
     {
         return format!("`{wrong}` is unknown{}", hint(wrong, names));
     }
-    let given = ["invalid type: ", "invalid value: "];
-    let given = given.iter().find_map(|prefix| message.strip_prefix(prefix));
-    if let Some((given, expected)) = given.and_then(|rest| rest.split_once(", expected ")) {
-        let expected = match expected {
-            "i64" => "a whole number",
-            "f64" => "a number",
-            "a boolean" => "true or false",
-            "a sequence" => "a list",
-            "a map" => "a table",
-            other => other,
-        };
-        return format!("{given} is not {expected}");
-    }
     match message {
         "wanted string or table" => "must be one of its names, in quotes".into(),
-        _ => message.replace("missing field", "missing key"),
+        _ => text::type_in_words(message).replace("missing field", "missing key"),
     }
 }
 

@@ -90,15 +90,11 @@ impl<'de> Visitor<'de> for ArrivalsVisitor {
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Written, A::Error> {
         let batch = Batch::deserialize(MapAccessDeserializer::new(map))?;
-        match u32::try_from(batch.size) {
-            Ok(size) if (1..=LARGEST_BATCH).contains(&size) => {
-                Ok(Written(Arrivals::Batch { size }))
-            }
-            _ => Err(A::Error::invalid_value(
-                Unexpected::Signed(batch.size),
-                &"a batch of 1 to 100000 requests",
-            )),
-        }
+        let arrivals = u32::try_from(batch.size).ok().and_then(Arrivals::batch);
+        arrivals.map(Written).ok_or_else(|| {
+            let expected = format!("a batch of 1 to {} requests", Arrivals::LARGEST_BATCH);
+            A::Error::invalid_value(Unexpected::Signed(batch.size), &expected.as_str())
+        })
     }
 }
 
@@ -116,5 +112,3 @@ pub(crate) struct Batch {
 enum BatchKind {
     Batch,
 }
-
-const LARGEST_BATCH: u32 = 100_000;

@@ -1,11 +1,10 @@
 use std::time::Duration;
 
 use goodput_clock::Rate;
-use goodput_policy::backoff::Backoff;
 use goodput_policy::lever::Lever;
-use goodput_policy::retry::LayerConfig;
+use goodput_policy::retry::{LayerConfig, MAX_RETRIES};
 
-use super::{check_length, check_name, check_unique, say};
+use super::{check_length, check_name, check_run, check_unique};
 use crate::model::{Client, Scenario};
 use crate::parse::{LayerTimeout, Path, Reader, default_layer_name, written};
 
@@ -130,38 +129,24 @@ fn resolve_layer(
         }
         Some(LayerTimeout::Off) | None => None,
     };
-    check_length(reader, &at, timeout, run);
-    let retries = reader.whole(&path.key("retries"), layer.retries, 0..=MOST_RETRIES, 0);
-    let backoff = layer.backoff.unwrap_or_default();
-    check_backoff(reader, &path.key("backoff"), &backoff);
-    LayerConfig {
+    check_run(reader, &at, timeout, run);
+    let layer = LayerConfig {
         name,
         timeout,
-        retries,
-        backoff,
+        retries: reader.whole(&path.key("retries"), layer.retries, 0..=MAX_RETRIES, 0),
+        backoff: layer.backoff.unwrap_or_default(),
         retry_on: layer
             .retry_on
             .map_or_else(Default::default, |classes| classes.into_iter().collect()),
         budget: layer.budget.unwrap_or_default(),
         budget_scope: layer.budget_scope.unwrap_or_default(),
+    };
+    if let Err(invalid) = layer.validate() {
+        reader.invalid(path, invalid);
     }
+    layer
 }
 
-fn check_backoff(reader: &mut Reader<'_, '_>, path: &Path, backoff: &Backoff) {
-    if !(1.0..=1000.0).contains(&backoff.factor) {
-        reader.problem(&path.key("factor"), format!("{} is not from 1 to 1000", backoff.factor));
-    }
-    if backoff.cap < backoff.base {
-        let (cap, base) = (say(backoff.cap), say(backoff.base));
-        reader.problem(
-            &path.key("cap"),
-            format!("the longest wait of {cap} is below the first of {base}; raise the `cap`"),
-        );
-    }
-}
-
-/// The most retries of a layer.
-pub(super) const MOST_RETRIES: u32 = 99_999;
 const MOST_LAYERS: usize = 8;
 const MOST_ATTEMPTS: u64 = 100_000;
 const MOST_CONNECTIONS: u32 = 1_000_000;

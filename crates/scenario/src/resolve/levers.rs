@@ -2,12 +2,11 @@ use std::time::Duration;
 
 use goodput_clock::{Ratio, Timestamp};
 use goodput_policy::lever::{Lever, LeverTarget};
-use goodput_policy::limiter::LimiterPatch;
-use goodput_policy::retry::LayerConfig;
+use goodput_policy::limiter::{LimiterConfig, LimiterPatch};
+use goodput_policy::retry::{LayerConfig, MAX_RETRIES};
 
 use super::check_moment;
-use super::client::MOST_RETRIES;
-use super::tiers::{MOST_SLOTS, chosen};
+use super::tiers::chosen;
 use crate::model::{PlannedLever, Tier};
 use crate::parse::{Path, Reader, hint, written};
 
@@ -27,6 +26,7 @@ pub(super) fn resolve(
             let name = reader.require(&path.key("name"), written.name.clone())?;
             check_keys(reader, &path, &name);
             let lever = resolve_lever(reader, &path, &name, &written, layers)?;
+            lever.validate().map_err(|invalid| reader.invalid(&path, invalid)).ok()?;
             let tier = match lever.target() {
                 LeverTarget::Server => {
                     let tier = chosen(reader, &path.key("tier"), written.tier.as_deref(), tiers)?;
@@ -62,7 +62,7 @@ fn resolve_lever(
         }
         "retries" => {
             let written_retries = reader.require(&path.key("retries"), written.retries);
-            let retries = reader.whole(&path.key("retries"), written_retries, 0..=MOST_RETRIES, 0);
+            let retries = reader.whole(&path.key("retries"), written_retries, 0..=MAX_RETRIES, 0);
             let layer = resolve_layer(reader, path, written, layers);
             written_retries?;
             Some(Lever::Retries { layer: layer?, retries })
@@ -85,11 +85,9 @@ fn resolve_admit(
     written: &written::Lever,
 ) -> Option<Lever> {
     let share: Option<Ratio> = reader.require(&path.key("share"), written.share);
-    if written.hold.is_some_and(|hold| hold.is_zero()) {
-        reader.problem(&path.key("for"), "must be longer than 0");
-    }
-    if written.ramp.is_some() && written.hold.is_none() && !reader.has(&path.key("for")) {
-        reader.problem(&path.key("ramp"), "begins when `for` has passed, which is missing");
+    if written.hold.is_none() && reader.has(&path.key("for")) {
+        // What is wrong with it has been noted.
+        return None;
     }
     Some(Lever::Admit { share: share?, hold: written.hold, ramp: written.ramp.unwrap_or_default() })
 }
@@ -104,8 +102,9 @@ fn resolve_patch(
         reader.problem_with(path, "changes nothing of the limiter", "queue_limit = 150");
         return None;
     }
-    let slots =
-        written.slots.map(|slots| reader.whole(&path.key("slots"), Some(slots), 1..=MOST_SLOTS, 1));
+    let slots = written.slots.map(|slots| {
+        reader.whole(&path.key("slots"), Some(slots), 1..=LimiterConfig::MAX_SLOTS, 1)
+    });
     Some(Lever::Limiter(LimiterPatch {
         slots,
         capacity: written.capacity,
@@ -121,7 +120,7 @@ fn check_patch(reader: &mut Reader<'_, '_>, path: &Path, lever: &Lever, tier: &T
     if let Lever::Limiter(patch) = lever
         && let Err(invalid) = tier.limiter.patched(*patch)
     {
-        reader.problem(&path.key(invalid.key), invalid.problem);
+        reader.invalid(path, invalid);
     }
 }
 

@@ -43,7 +43,8 @@ fn resolve_tier(
     if let Some(name) = &name {
         check_name(reader, &path.key("name"), name);
     }
-    let orders = reader.whole(&path.key("orders"), tier.orders, 1..=MOST_ORDERS, DEFAULT_ORDERS);
+    let orders =
+        reader.whole(&path.key("orders"), tier.orders, 1..=Tier::MAX_ORDERS, DEFAULT_ORDERS);
     if !last && tier.orders.is_some() {
         reader.problem(&path.key("orders"), "only the last tier has an order book");
     }
@@ -71,7 +72,12 @@ fn resolve_limiter(
     // A mistaken capacity has been noted; it does not make the tier unlimited.
     let mistaken = reader.has(&path.key("capacity")).then(|| Rate::new(1.0).ok()).flatten();
     let limiter = LimiterConfig {
-        slots: reader.whole(&path.key("slots"), tier.slots, 1..=MOST_SLOTS, default.slots),
+        slots: reader.whole(
+            &path.key("slots"),
+            tier.slots,
+            1..=LimiterConfig::MAX_SLOTS,
+            default.slots,
+        ),
         capacity: tier.capacity.or(mistaken.map(Capacity::Limited)).unwrap_or(default.capacity),
         service: tier.service.unwrap_or(default.service),
         queue: tier.queue.unwrap_or(default.queue),
@@ -82,7 +88,7 @@ fn resolve_limiter(
         charge: tier.charge.unwrap_or(default.charge),
     };
     if let Err(invalid) = limiter.validate() {
-        reader.problem(&path.key(invalid.key), invalid.problem);
+        reader.invalid(path, invalid);
     }
     limiter
 }
@@ -113,8 +119,5 @@ pub(super) fn has_capacity(tier: &Tier) -> bool {
     tier.limiter.capacity != Capacity::Unlimited
 }
 
-/// The most slots of a tier.
-pub(super) const MOST_SLOTS: u32 = 1_000_000;
 const MOST_TIERS: usize = 8;
-const MOST_ORDERS: u32 = 10_000_000;
 const DEFAULT_ORDERS: u32 = 10_000;

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use goodput_clock::{Ratio, Timestamp};
+use goodput_clock::Timestamp;
 use goodput_policy::fault::FaultKind;
 
 use super::tiers::{chosen, has_capacity};
@@ -72,17 +72,8 @@ fn resolve_kind(
     match name {
         FaultName::Capacity => {
             let to = reader.require(&path.key("to"), fault.to)?;
-            if to == Ratio::ZERO {
-                let message = "must be above 0; where nothing is left, write `kind = \"stall\"`";
-                reader.problem(&path.key("to"), message);
-                return None;
-            }
-            let kind = FaultKind::Capacity { to, mode: fault.mode.unwrap_or_default() };
-            if let Err(invalid) = kind.validate() {
-                reader.problem(&path.key(invalid.key), invalid.problem);
-                return None;
-            }
-            Some(kind)
+            let kind = FaultKind::capacity(to, fault.mode.unwrap_or_default());
+            kind.map_err(|invalid| reader.invalid(path, invalid)).ok()
         }
         FaultName::Stall => {
             for key in ["to", "mode"] {

@@ -58,6 +58,14 @@ fn wrong_units_are_refused() {
         "timeout = \"5s\"",
     );
     check(
+        "backoff = { base = \"1s\", factor = 2 }",
+        "backoff = 3",
+        15,
+        "client.layer.backoff",
+        "integer `3` is not a table such as { base",
+        "backoff = { base = \"1s\", factor = 2, jitter = \"none\" }",
+    );
+    check(
         "for = \"20s\"",
         "for = \"20\"",
         30,
@@ -103,7 +111,7 @@ fn negative_and_non_finite_numbers_are_refused() {
             "retries = -1",
             14,
             "client.layer.retries",
-            "-1 is not a whole number from 0 to 99999",
+            "-1 is not a whole number from 0 to 100",
             "retries = 3",
         ),
         (
@@ -119,7 +127,7 @@ fn negative_and_non_finite_numbers_are_refused() {
             "factor = nan }",
             15,
             "client.layer.backoff.factor",
-            "NaN is not from 1 to 1000",
+            "must be from 1 to 1000",
             "backoff = { base = \"1s\", factor = 2 }",
         ),
     ] {
@@ -215,7 +223,8 @@ fn a_server_without_capacity_or_slots_is_refused() {
 #[test]
 fn a_cut_to_nothing_or_to_more_than_there_is_is_refused() {
     for (to, message) in [
-        ("0", "must be above 0; where nothing is left, write `kind = \"stall\"`"),
+        ("0", "for no capacity at all write { kind = \"stall\" }"),
+        ("0.000009", "must be from 0.00001 to 1"),
         ("1.5", "`1.5` is not a ratio from 0 to 1"),
         ("-0.1", "`-0.1` is not a ratio from 0 to 1"),
         ("\"140%\"", "`140%` is outside 0 to 1"),
@@ -264,7 +273,7 @@ fn a_time_out_longer_than_the_run_is_refused() {
         "timeout = \"0s\"",
         13,
         "client.layer.timeout",
-        "must be longer than 0",
+        "must be from 1us to 24h",
         "timeout = \"5s\"",
     );
     check(
@@ -323,4 +332,47 @@ fn a_scenario_without_a_layer_or_a_tier_is_refused() {
         "the last tier calls nobody",
         "[[tier.layer]]",
     );
+}
+
+#[test]
+fn the_ranges_of_the_policies_hold_for_layers_and_levers() {
+    let backoff = "backoff = { base = \"1s\", factor = 2 }";
+    for (line, wrong, at, key, message) in [
+        (
+            "retries = 3",
+            "retries = 101",
+            14,
+            "client.layer.retries",
+            "101 is not a whole number from 0 to 100",
+        ),
+        (
+            backoff,
+            "backoff = { base = \"25h\", cap = \"26h\" }",
+            15,
+            "client.layer.backoff.base",
+            "must be at most 24h",
+        ),
+        (backoff, "backoff = { base = \"30s\" }", 15, "client.layer.backoff", "is below `base`"),
+        (
+            "retries = 0",
+            "retries = 101",
+            34,
+            "lever.retries",
+            "101 is not a whole number from 0 to 100",
+        ),
+    ] {
+        let problem = problem(line, wrong);
+        assert_eq!((problem.line, problem.message.contains(message)), (at, true), "{problem}");
+        assert!(problem.key.starts_with(key), "{problem}");
+    }
+    let lever = "name = \"retries\"\nlayer = \"client\"\nretries = 0";
+    for (keys, at, key, message) in [
+        ("share = 0.2\nfor = \"0s\"", 34, "lever.for", "must be above 0 and at most 24h"),
+        ("share = 0.2\nramp = \"5s\"", 34, "lever.ramp", "starts at the end of `for`"),
+        ("share = 0.2\nfor = \"5s\"\nramp = \"25h\"", 35, "lever.ramp", "at most 24h"),
+    ] {
+        let problem = problem(lever, &format!("name = \"admit\"\n{keys}"));
+        assert_eq!((problem.line, problem.key.as_str()), (at, key), "{problem}");
+        assert!(problem.message.contains(message), "{problem}");
+    }
 }

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
+use goodput_clock::Ratio;
 use goodput_policy::budget::{BudgetConfig, SreRatio};
+use goodput_policy::fault::{CapacityMode, FaultKind};
 use goodput_policy::limiter::{QueueLimit, QueueOrder};
 use goodput_scenario::Scenario;
 
@@ -116,6 +118,16 @@ fn no_cut_of_two_minutes_sticks_with_a_defence_or_below_the_safe_load() {
     }
     let bound = server(|limiter| limiter.queue_limit = QueueLimit::Bounded(600));
     assert!(sticks(&with_cut(bound, 20.0, 100), 1), "a bound of 600 is none");
+}
+
+/// Lost replicas and a slow database cost the same capacity, and stick alike.
+#[test]
+fn a_cut_of_slots_sticks_as_a_slow_one_does() {
+    let mut scenario = headline();
+    let to = Ratio::new(0.4).unwrap();
+    scenario.faults[0].kind = FaultKind::capacity(to, CapacityMode::Slots).unwrap();
+    assert!(!sticks(&with_cut(scenario.clone(), 9.0, 100), 1));
+    assert!(sticks(&with_cut(scenario, 11.5, 100), 1));
 }
 
 /// The share of `seeds` runs with Poisson arrivals that stick.

@@ -249,6 +249,19 @@ fn a_healthy_run_without_a_fault_is_steady() {
 }
 
 #[test]
+fn a_run_of_less_than_two_windows_without_a_trigger_is_told_to_last_longer() {
+    for (seconds, enough) in [(10, false), (19, false), (20, true)] {
+        let mut scenario = steady();
+        scenario.duration = std::time::Duration::from_secs(seconds);
+        let judgement = judge(&log_of((0..seconds).map(calm)), &scenario);
+        let told = judgement.doubts.iter().find(|doubt| doubt.text.contains("twice `hold` (20 s)"));
+        assert_eq!(told.is_none(), enough, "{seconds} s: {}", judgement.summary);
+        assert!(!judgement.summary.contains("after the trigger"), "{}", judgement.summary);
+        assert_eq!(judgement.verdict == Verdict::Steady, enough);
+    }
+}
+
+#[test]
 fn a_collapse_without_a_fault_is_not_steady() {
     let stays = |second| if second < 120 { calm(second) } else { degraded(second, 0, 500) };
     assert_eq!(judge(&log_of((0..240).map(stays)), &steady()).verdict, Verdict::Metastable);

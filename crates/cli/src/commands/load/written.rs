@@ -18,13 +18,38 @@ pub(super) fn scenario(args: &LoadArgs) -> Result<Scenario, Failure> {
     Plan::parse("flags", &text).map(|plan| plan.scenario).map_err(|error| refusal(&error))
 }
 
-/// What is wrong by key, since the lines are of a file that nobody wrote.
+/// What is wrong by flag: the keys and the lines are of a file that nobody wrote.
 fn refusal(error: &ScenarioError) -> Failure {
     let problems = error.problems.iter().map(|problem| {
-        format!("`{}`: {}; for example: {}", problem.key, problem.message, problem.example)
+        let flag = FLAGS.iter().find(|(key, ..)| problem.key.starts_with(key));
+        match flag {
+            Some((_, flag, example)) => {
+                format!("{flag}: {}; for example: {flag} {example}", problem.message)
+            }
+            None => format!("`{}`: {}", problem.key, problem.message),
+        }
     });
     Failure::usage(problems.collect::<Vec<_>>().join("\n"))
 }
+
+/// The flag behind each key, longer keys first where one begins with another, with an example.
+const FLAGS: [(&str, &str, &str); 15] = [
+    ("duration", "--duration", "30s"),
+    ("load.rate", "--rate", "80"),
+    ("load.arrivals", "--arrivals", "poisson"),
+    ("request.path", "--target", "http://127.0.0.1:8080/orders/1"),
+    ("request.method", "--method", "GET"),
+    ("request.headers", "--header", "\"Accept: application/json\""),
+    ("request.body", "--body", "@order.json"),
+    ("client.clients", "--clients", "1"),
+    ("client.deadline", "--deadline", "10s"),
+    ("client.max_connections", "--max-connections", "2400"),
+    ("client.connect_rate", "--connect-rate", "480"),
+    ("client.layer.timeout", "--timeout", "5s"),
+    ("client.layer.retries", "--retries", "3"),
+    ("client.layer.backoff", "--backoff", "1s,factor=2,jitter=full"),
+    ("client.layer.budget", "--budget", "sre-ratio"),
+];
 
 fn file(args: &LoadArgs) -> Result<Table, Failure> {
     let mut file = Table::new();

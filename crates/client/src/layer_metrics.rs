@@ -1,4 +1,4 @@
-//! What a gateway's retry layers have done, under the names that a load generator uses too.
+//! What retry layers have done, as metrics: the same names at a load generator and at a gateway.
 
 use goodput_clock::{Scale, Timestamp};
 use goodput_policy::attempt::FailureClass;
@@ -17,9 +17,10 @@ struct LayerChildren {
     tokens: Gauge,
 }
 
-/// The families of a gateway's layers, brought up to date at each scrape.
+/// The metrics of retry layers. They count nothing themselves: whoever has the layers brings them up
+/// to date.
 #[derive(Debug)]
-pub(crate) struct LayerMetrics {
+pub struct LayerMetrics {
     layers: Vec<LayerChildren>,
     max_attempts: Gauge,
     sustained_attempts: Gauge,
@@ -31,7 +32,7 @@ impl LayerMetrics {
     /// # Errors
     ///
     /// Where the registry refuses one.
-    pub(crate) fn new(
+    pub fn new(
         registry: &Registry,
         configs: &[LayerConfig],
         scale: Scale,
@@ -79,13 +80,11 @@ impl LayerMetrics {
         })
     }
 
-    /// Takes over what the layers have counted.
-    pub(crate) fn update(&self, now: Timestamp, layers: &Layers) {
+    /// Takes over what the layers have counted, and what they allow at so many requests per second of
+    /// scenario time.
+    pub fn update(&self, now: Timestamp, layers: &Layers, requests_per_second: f64) {
         self.max_attempts.set(layers.max_attempts() as f64);
-        // A gateway does not know the rate that it is offered; the mean since its start stands for it.
-        let calls = layers.counters().first().map_or(0, |outermost| outermost.first);
-        let rate = calls as f64 / now.as_secs_f64().max(1.0);
-        self.sustained_attempts.set(layers.sustained_attempts(rate));
+        self.sustained_attempts.set(layers.sustained_attempts(requests_per_second));
         for (index, (children, counters)) in self.layers.iter().zip(layers.counters()).enumerate() {
             raise(&children.first, counters.first);
             raise(&children.retries, counters.retries);

@@ -18,7 +18,7 @@ use crate::metrics::LoadFigures;
 use crate::template::Requests;
 
 /// The load's thread.
-pub(crate) struct Engine {
+pub(crate) struct LoadThread {
     pub(crate) board: Arc<Board>,
     pub(crate) clock: WallClock,
     pub(crate) alarm: Alarm,
@@ -56,7 +56,7 @@ pub(crate) struct Progress {
     next_tick: Timestamp,
 }
 
-impl Engine {
+impl LoadThread {
     /// Carries the load out; says whether every request had ended in time.
     pub(crate) async fn run(&mut self) -> bool {
         let board = Arc::clone(&self.board);
