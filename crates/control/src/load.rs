@@ -94,7 +94,7 @@ async fn state(State(shared): Lent) -> Response {
 }
 
 async fn metrics(State(shared): Lent) -> Response {
-    plane::metrics_response(shared.control.metrics(), &shared.audit)
+    plane::metrics_response(&shared.control.metrics(), &shared.audit)
 }
 
 async fn halt(State(shared): Lent, peer: Peer, body: Bytes) -> Result<Response, ApiError> {

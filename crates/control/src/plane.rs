@@ -119,7 +119,7 @@ pub(crate) fn json_of(value: &impl Serialize) -> Value {
 
 /// Metrics as Prometheus reads them, with those that every process has: the audit log's own, and what
 /// was built.
-pub fn metrics_response(text: String, audit: &Audit) -> Response {
+pub fn metrics_response(text: &str, audit: &Audit) -> Response {
     // The `prometheus` crate writes infinity as Rust does; the format's own word is `+Inf`.
     let mut text = text.replace(" inf\n", " +Inf\n");
     text.push_str(&audit.metrics());

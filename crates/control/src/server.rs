@@ -99,7 +99,7 @@ async fn state(State(shared): Lent) -> Response {
 }
 
 async fn metrics(State(shared): Lent) -> Response {
-    plane::metrics_response(shared.control.metrics(), &shared.audit)
+    plane::metrics_response(&shared.control.metrics(), &shared.audit)
 }
 
 async fn list_faults(State(shared): Lent) -> Response {

@@ -40,7 +40,7 @@ async fn state(State(desk): Lent) -> Response {
 }
 
 async fn metrics(State(desk): Lent) -> Response {
-    metrics_response(desk.metrics(), &desk.audit)
+    metrics_response(&desk.metrics(), &desk.audit)
 }
 
 async fn list(State(desk): Lent) -> Response {

@@ -78,11 +78,10 @@ impl Walk<'_> {
         let full = [full, &[Address::Key(key)]].concat();
         let place = place.key(key);
         match value {
+            None if keys.peek().is_none() && self.presence != Presence::Always => {}
             _ if keys.peek().is_none() => {
-                if value.is_some() || self.presence == Presence::Always {
-                    let value = value.and_then(|value| number(self.unit, value));
-                    self.found.push(Found { full, place, unit: self.unit, value });
-                }
+                let value = value.and_then(|value| number(self.unit, value));
+                self.found.push(Found { full, place, unit: self.unit, value });
             }
             Some(DeValue::Table(inner)) => self.table(Some(inner), keys, &full, &place),
             Some(DeValue::Array(list)) => self.list(list, &keys, &full, &place),
