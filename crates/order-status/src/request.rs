@@ -8,7 +8,7 @@ use goodput_clock::Timestamp;
 use goodput_policy::deadline::{
     ATTEMPT_COUNT, ENVOY_TIMEOUT, GRPC_TIMEOUT, HeaderError, parse_attempt_count, parse_remaining,
 };
-use http::{HeaderMap, HeaderName};
+use http::{HeaderMap, HeaderName, HeaderValue};
 
 /// A caller's deadline and the number of its attempt.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -47,7 +47,7 @@ impl Caller {
 }
 
 fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<Cow<'a, str>> {
-    let mut values = headers.get_all(name).iter().map(|value| value.as_bytes());
+    let mut values = headers.get_all(name).iter().map(HeaderValue::as_bytes);
     let first = String::from_utf8_lossy(values.next()?);
     // Several lines are one value with commas (RFC 9110, section 5.3), which no reader takes.
     Some(values.fold(first, |all, next| all + ", " + String::from_utf8_lossy(next)))

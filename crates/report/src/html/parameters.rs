@@ -85,7 +85,8 @@ fn collect(value: &Value, path: String, flat: &mut Flat, depth: usize) {
 
 /// A moment of the run, which a scenario keeps in nanoseconds, as it is written in a file.
 fn moment(path: &str, value: &Value) -> Option<String> {
-    let nanoseconds = value.as_u64().filter(|_| path.ends_with(".at"))?;
+    let is_moment = path.rsplit('.').next() == Some("at");
+    let nanoseconds = value.as_u64().filter(|_| is_moment)?;
     Some(text::format_duration(Duration::from_nanos(nanoseconds)))
 }
 

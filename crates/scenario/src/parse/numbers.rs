@@ -305,10 +305,7 @@ mod tests {
             let last = row.key.rsplit('.').next().unwrap();
             let tree = DeTable::parse(row.example).unwrap().into_inner();
             let top = tree.values().next().unwrap().get_ref();
-            let value = match top {
-                DeValue::Table(inner) => inner.get(last).map(Spanned::get_ref),
-                _ => Some(top),
-            };
+            let value = top.as_table().map_or(Some(top), |t| t.get(last).map(Spanned::get_ref));
             let is_number = value.is_some_and(|value| {
                 let units = [Unit::Duration, Unit::Rate, Unit::Ratio, Unit::Plain];
                 units.into_iter().any(|unit| number(unit, value).is_some())
