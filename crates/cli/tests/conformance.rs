@@ -79,8 +79,9 @@ fn assert_conforms(scenarios: &[(&str, &str)]) {
             wrong.extend(differences(&name, [measured, predicted], capacity, &mut worst));
         }
     }
-    println!("at most {:.1} % of capacity and {:.1} % of attempts", worst[0] * 1e2, worst[1] * 1e2);
-    assert!(wrong.is_empty(), "{wrong:#?}");
+    let [goodput, attempts] = worst.map(|share| share * 1e2);
+    let measured = format!("at most {goodput:.1} % of capacity and {attempts:.1} % of attempts");
+    assert!(wrong.is_empty(), "{measured}: {wrong:#?}");
 }
 
 /// What the two runs of an arm differ in by more than they may; `worst` keeps the largest shares seen.
@@ -134,7 +135,8 @@ fn runs(engine: &str, scenario: &str, arms: &str) -> Vec<Value> {
     let ended = goodput(&args);
     let Ok(result) = serde_json::from_str::<Value>(&ended.stdout) else { panic!("{ended:#?}") };
     let runs = result["runs"].as_array().unwrap();
-    for run in runs.iter().filter(|run| run["verdict"] == "inconclusive") {
+    let inconclusive = runs.iter().find(|run| run["verdict"] == "inconclusive");
+    if let Some(run) = inconclusive {
         panic!("{scenario} {} on the {engine}: {}", run["arm"], run["summary"]);
     }
     runs.clone()

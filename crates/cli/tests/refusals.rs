@@ -1,6 +1,5 @@
 //! What is wrong is said with an example, ends with exit code 2, and leaves nothing behind.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod common;
 
