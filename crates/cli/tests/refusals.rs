@@ -1,6 +1,5 @@
 //! What is wrong is said with an example, ends with exit code 2, and leaves nothing behind.
 
-
 mod common;
 
 use std::fs;
