@@ -131,7 +131,10 @@ fn runs(engine: &str, scenario: &str, arms: &str) -> Vec<Value> {
         // One after the other: a failure without a defence takes most of a core at both of its ends.
         args.extend(["--jobs", "1"]);
     }
-    args.extend(["--engine", engine, "--speed", "10", "--format", "json", "--quiet"]);
+    args.extend(["--engine", engine, "--format", "json", "--quiet"]);
+    if engine == "rig" {
+        args.extend(["--speed", "10"]);
+    }
     let ended = goodput(&args);
     let Ok(result) = serde_json::from_str::<Value>(&ended.stdout) else { panic!("{ended:#?}") };
     let runs = result["runs"].as_array().unwrap();
