@@ -6,8 +6,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use goodput_clock::Scale;
 
 use crate::commands::{
-    compare, completions, demo, drill, fault, healthcheck, hysteresis, lesson, lever, load, man,
-    report, run, serve, validate,
+    boundary, compare, completions, demo, drill, fault, healthcheck, hysteresis, lesson, lever,
+    load, man, map, report, run, serve, validate,
 };
 use crate::{help, values};
 
@@ -33,6 +33,10 @@ pub(crate) enum Command {
     Hysteresis(hysteresis::HysteresisArgs),
     /// Tries recovery actions on a metastable failure: which work, and what is the least that does
     Drill(drill::DrillArgs),
+    /// Finds the value of a number at which the verdict flips
+    Boundary(boundary::BoundaryArgs),
+    /// Maps the verdict over two numbers
+    Map(map::MapArgs),
     /// Serves as a tier: an order-status server, or a gateway in front of another service
     Serve(serve::ServeArgs),
     /// Sends an open-loop load to a target, without judging it
@@ -149,6 +153,58 @@ pub(crate) struct ResultArgs {
     /// Write the result as JUnit XML into this file too
     #[arg(long, value_name = "FILE")]
     pub(crate) junit: Option<PathBuf>,
+}
+
+/// What a question over many runs is asked of.
+#[derive(Args, Debug)]
+pub(crate) struct QuestionArgs {
+    /// The scenario: a file, or the name of one that comes with goodput
+    pub(crate) scenario: String,
+    /// Vary this arm; without it, the scenario as written above its arms
+    #[arg(long, value_name = "ARM")]
+    pub(crate) arm: Option<String>,
+    /// How many simulations go on at the same time; the answer does not depend on it [default: one a
+    /// core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) threads: Option<u16>,
+    /// The first seed [default: the scenario's]
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    #[command(flatten)]
+    pub(crate) output: FormsArgs,
+}
+
+impl QuestionArgs {
+    /// The command up to what is asked.
+    pub(crate) fn repeat(&self, command: &str) -> String {
+        let arm = self.arm.as_ref().map_or_else(String::new, |arm| format!(" --arm {arm}"));
+        format!("goodput {command} {}{arm}", self.scenario)
+    }
+}
+
+/// Where the answer to a question over many runs goes, and as what.
+#[derive(Args, Debug)]
+pub(crate) struct FormsArgs {
+    /// Where to leave the folder TIME-SCENARIO-COMMAND with the answer in every form
+    #[arg(long, value_name = "DIR", default_value = "runs")]
+    pub(crate) out: PathBuf,
+    /// What stdout shows at the end
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub(crate) format: Format,
+    /// Write the answer as JSON into this file too
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+    /// Write the answer as a table of comma-separated values into this file too
+    #[arg(long, value_name = "FILE")]
+    pub(crate) csv: Option<PathBuf>,
+    /// Write the picture as SVG into this file too
+    #[arg(long, value_name = "FILE")]
+    pub(crate) svg: Option<PathBuf>,
+    /// Write the report as one HTML page into this file too
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) progress: ProgressArgs,
 }
 
 /// What is shown on stderr meanwhile.

@@ -39,6 +39,8 @@ pub(crate) const TOP: &str = concat!(
   goodput demo
   goodput run database-failover --arm drop-expired --speed 10
   goodput compare database-failover --speed 10
+  goodput boundary database-failover --arm naive --vary fault.for=2s..30s
+  goodput map database-failover --x load.rate=10..95 --y fault.for=1s..60s
   goodput serve --capacity 100 & goodput fault cut --to 40% --for 20s
 
 ",
@@ -86,6 +88,53 @@ All arms share the seed, and so the arrivals.
     units!(),
     "\n\n",
     exit_codes!()
+);
+
+pub(crate) const BOUNDARY: &str = concat!(
+    "Examples:
+  goodput boundary database-failover --arm naive --vary fault.for=2s..30s
+  goodput boundary database-failover --arm naive --vary fault.for=6s..16s --engine both --speed 10
+  goodput boundary database-failover --arm bounded-queue --vary tier.queue_limit=100..700
+  goodput boundary stall-and-put-back --vary load.rate=10..60 --seeds 1000 --format json
+
+PATH is what an arm sets, such as tier.order-status.capacity; names may be left out where nothing else
+is meant, as in fault.for. A wrong one is answered with all that there are. A trigger that is made
+longer makes the run longer by as much.
+
+Over seeds the share of runs that fail is given with its Wilson interval (95 %), and the band in
+which it rises from 5 to 95 %. With --engine both the rig runs the band's ends and as many values
+between as --time allows, each beside the simulator's verdict for the same value and seed.
+
+",
+    units!(),
+    "\n\n",
+    "Exit codes:
+  0  the boundary was found; measured, it lies within 5 % of the predicted band
+  1  the measured boundary lies elsewhere
+  2  the command or the scenario is wrong, or the verdict does not flip in the range
+  3  the runs cannot be trusted, or the rig saw one side of the boundary only
+  4  interrupted; what was done is given, faults reverted
+  5  clean-up could not be confirmed: a fault may be in force still"
+);
+
+pub(crate) const MAP: &str = concat!(
+    "Examples:
+  goodput map database-failover --arm naive --x load.rate=10..95:50 --y fault.for=1s..60s:50
+  goodput map database-failover --x load.rate=10..110 --y client.layer.retries=0..6
+  goodput map stall-and-put-back --x load.rate=5..60 --y fault.for=1s..30s --confirm 6 --speed 10
+
+Each cell is one run of the simulator with the same seed. The lines of the closed forms are drawn in
+where they pass: C / k, the load below which no trigger sticks, and C, the capacity.
+
+",
+    units!(),
+    "\n\n",
+    "Exit codes:
+  0  the map was made
+  2  the command or the scenario is wrong
+  3  every cell is inconclusive
+  4  interrupted; what was done is given, faults reverted
+  5  clean-up could not be confirmed: a fault may be in force still"
 );
 
 pub(crate) const HYSTERESIS: &str = concat!(

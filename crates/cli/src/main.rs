@@ -4,6 +4,7 @@
 //! Results go to stdout, progress and errors to stderr.
 
 mod args;
+mod boundary;
 mod commands;
 mod comparison;
 mod control;
@@ -11,12 +12,17 @@ mod display;
 mod engine;
 mod exit;
 mod help;
+mod map;
 mod output;
+mod progress;
 mod publish;
 mod scenarios;
 mod session;
 mod signals;
+mod sweep;
+mod trials;
 mod values;
+mod vary;
 
 use std::process::ExitCode;
 

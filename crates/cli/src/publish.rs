@@ -4,10 +4,10 @@ use std::fs;
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
-use goodput_report::{Report, RunFolder, TextStyle, write_run_folder};
+use goodput_report::{Answer, Report, RunFolder, TextStyle, write_answer_folder, write_run_folder};
 use serde::Serialize;
 
-use crate::args::{AnswerArgs, Format, OutputArgs, ResultArgs};
+use crate::args::{AnswerArgs, Format, FormsArgs, OutputArgs, ResultArgs};
 use crate::display::Display;
 use crate::exit::{Exit, Failure};
 use crate::output;
@@ -33,16 +33,27 @@ impl Drop for Place {
 /// is returned until everything is written.
 pub(crate) fn check(args: &OutputArgs) -> Result<Place, Failure> {
     check_results(&args.results)?;
-    let missing = args.out.ancestors().filter(|folder| !folder.as_os_str().is_empty());
+    place_at(&args.out)
+}
+
+/// The same for an answer in every form.
+pub(crate) fn check_forms(args: &FormsArgs) -> Result<Place, Failure> {
+    let FormsArgs { out, json, csv, svg, html, .. } = args;
+    check_files(&[("--json", json), ("--csv", csv), ("--svg", svg), ("--html", html)])?;
+    place_at(out)
+}
+
+fn place_at(out: &Path) -> Result<Place, Failure> {
+    let missing = out.ancestors().filter(|folder| !folder.as_os_str().is_empty());
     let mut made: Vec<_> =
         missing.take_while(|folder| !folder.exists()).map(Path::to_path_buf).collect();
     made.reverse();
     let failed = |error: io::Error| {
-        Failure::usage(format!("--out {}: cannot write there: {error}", args.out.display()))
+        Failure::usage(format!("--out {}: cannot write there: {error}", out.display()))
     };
-    fs::create_dir_all(&args.out).map_err(failed)?;
+    fs::create_dir_all(out).map_err(failed)?;
     let place = Place { made };
-    let trial = args.out.join(format!(".goodput-{}", std::process::id()));
+    let trial = out.join(format!(".goodput-{}", std::process::id()));
     fs::create_dir(&trial).and_then(|()| fs::remove_dir(&trial)).map_err(failed)?;
     Ok(place)
 }
@@ -146,6 +157,43 @@ pub(crate) fn results(args: &ResultArgs, report: &Report<'_>) -> Result<Exit, Fa
         write("--junit", path, &report.to_junit().map_err(Failure::usage)?)?;
     }
     Ok(report.exit())
+}
+
+/// Leaves the folder of an answer, prints it and writes the files that the flags name.
+pub(crate) fn forms(
+    args: &FormsArgs,
+    answer: &dyn Answer,
+    scenario_file: &str,
+) -> Result<(), Failure> {
+    let folder = write_answer_folder(&args.out, answer, scenario_file).map_err(Failure::usage)?;
+    let json = answer.to_json().map_err(Failure::usage)?;
+    match args.format {
+        Format::Text => output::result(&answer.to_text(style()))?,
+        Format::Json => output::result(&json)?,
+    }
+    if let Some(path) = &args.json {
+        write("--json", path, &json)?;
+    }
+    if let Some(path) = &args.csv {
+        write("--csv", path, &answer.to_csv())?;
+    }
+    if let Some(path) = &args.svg {
+        write("--svg", path, &answer.to_svg())?;
+    }
+    if let Some(path) = &args.html {
+        write("--html", path, &answer.to_html())?;
+    }
+    if !args.progress.quiet {
+        output::note(format_args!("report: {}", folder.join("report.html").display()));
+    }
+    Ok(())
+}
+
+impl FormsArgs {
+    /// Where progress of runs on the rig is shown.
+    pub(crate) fn display(&self) -> Display {
+        Display::choose(self.progress, self.format == Format::Json)
+    }
 }
 
 impl OutputArgs {

@@ -8,6 +8,7 @@ use std::path::Path;
 use goodput_clock::Seed;
 use goodput_runlog::EngineKind;
 use goodput_scenario::builtin::{self, Builtin};
+use goodput_scenario::numbers::Numbers;
 use goodput_scenario::{Arm, Plan, Scenario};
 
 use crate::args::{ChosenArgs, Engine};
@@ -18,6 +19,8 @@ use crate::exit::Failure;
 pub(crate) struct Loaded {
     /// As it was asked for, to repeat the command.
     pub(crate) asked: String,
+    /// The file, for messages.
+    pub(crate) file: String,
     /// What the file holds.
     pub(crate) text: String,
     /// What it resolves to.
@@ -28,16 +31,30 @@ pub(crate) struct Loaded {
 pub(crate) fn load(asked: &str) -> Result<Loaded, Failure> {
     let (file, text) = read(asked)?;
     let plan = Plan::parse(&file, &text).map_err(Failure::usage)?;
-    Ok(Loaded { asked: asked.to_owned(), text, plan })
+    Ok(Loaded { asked: asked.to_owned(), file, text, plan })
 }
 
 /// Reads a scenario that comes with goodput.
 pub(crate) fn load_builtin(builtin: Builtin) -> Result<Loaded, Failure> {
     let plan = Plan::parse(builtin.file, builtin.text).map_err(Failure::usage)?;
-    Ok(Loaded { asked: builtin.name.to_owned(), text: builtin.text.to_owned(), plan })
+    let (file, text) = (builtin.file.to_owned(), builtin.text.to_owned());
+    Ok(Loaded { asked: builtin.name.to_owned(), file, text, plan })
 }
 
 impl Loaded {
+    /// The arm of that name, or the scenario as written above its arms.
+    pub(crate) fn scenario(&self, arm: Option<&str>) -> Result<&Scenario, Failure> {
+        match arm {
+            Some(name) => self.plan.arm(name).map(|arm| &arm.scenario).map_err(Failure::usage),
+            None => Ok(&self.plan.scenario),
+        }
+    }
+
+    /// The numbers of the same, to be varied.
+    pub(crate) fn numbers(&self, arm: Option<&str>) -> Result<Numbers, Failure> {
+        Numbers::of(&self.file, &self.text, arm).map_err(Failure::usage)
+    }
+
     /// The arms of those names in the order of the file; all where there are none.
     pub(crate) fn arms(&self, names: &[String]) -> Result<Vec<Arm>, Failure> {
         for name in names {

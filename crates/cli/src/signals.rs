@@ -125,3 +125,5 @@ use platform::Signals;
 
 /// What is said when runs are stopped.
 pub(crate) const REVERTING: &str = "stopping: faults are being reverted";
+/// What is said when a question over many runs is stopped.
+pub(crate) const KEEPING: &str = "stopping: what is done is kept";

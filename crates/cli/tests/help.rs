@@ -15,6 +15,8 @@ const COMMANDS: &[&[&str]] = &[
     &["compare"],
     &["hysteresis"],
     &["drill"],
+    &["boundary"],
+    &["map"],
     &["serve"],
     &["load"],
     &["fault"],

@@ -100,15 +100,7 @@ pub fn write_run_folder(parent: &Path, content: &RunFolder<'_>) -> Result<PathBu
     if !content.audit.is_empty() {
         files.push((AUDIT.to_owned(), content.audit.to_vec()));
     }
-    fs::create_dir_all(parent).map_err(io("make the folder", parent))?;
-    let name = folder_name(content.report);
-    let partial = parent.join(format!(".{name}.partial-{}", std::process::id()));
-    let written = write_all(&partial, &files).and_then(|()| settle(&partial, parent, &name));
-    if written.is_err() {
-        // What is left of it is of no use; the first error is the one to tell.
-        let _ = fs::remove_dir_all(&partial);
-    }
-    written
+    write_folder(parent, &folder_name(content.report), &files)
 }
 
 /// Reads a folder that [`write_run_folder`] wrote, to judge and draw the run again.
@@ -166,6 +158,22 @@ impl SavedRun {
             .and_then(|arm| self.plan.arms.get(arm))
             .map_or(&self.plan.scenario, |a| &a.scenario)
     }
+}
+
+/// Writes files into a new folder `name` inside `parent`, as [`write_run_folder`] does.
+pub(crate) fn write_folder(
+    parent: &Path,
+    name: &str,
+    files: &[(String, Vec<u8>)],
+) -> Result<PathBuf, FolderError> {
+    fs::create_dir_all(parent).map_err(io("make the folder", parent))?;
+    let partial = parent.join(format!(".{name}.partial-{}", std::process::id()));
+    let written = write_all(&partial, files).and_then(|()| settle(&partial, parent, name));
+    if written.is_err() {
+        // What is left of it is of no use; the first error is the one to tell.
+        let _ = fs::remove_dir_all(&partial);
+    }
+    written
 }
 
 /// The files that a report has forms for.
@@ -237,8 +245,13 @@ fn settle(partial: &Path, parent: &Path, name: &str) -> Result<PathBuf, FolderEr
 fn folder_name(report: &Report<'_>) -> String {
     let meta = report.runs().first().map(|run| &run.log.meta);
     let began = meta.and_then(|meta| meta.started.parse::<jiff::Timestamp>().ok());
-    let time = began.unwrap_or_else(jiff::Timestamp::now).strftime("%Y%m%dT%H%M%SZ");
-    format!("{time}-{}", safe(meta.map_or("run", |meta| meta.scenario.as_str())))
+    let name = meta.map_or("run", |meta| meta.scenario.as_str());
+    named(began.unwrap_or_else(jiff::Timestamp::now), name)
+}
+
+/// `<time>-<name>`, in characters that every file system takes.
+pub(crate) fn named(time: jiff::Timestamp, name: &str) -> String {
+    format!("{}-{}", time.strftime("%Y%m%dT%H%M%SZ"), safe(name))
 }
 
 /// A name that every file system takes, and that leads nowhere else.
@@ -279,11 +292,11 @@ fn io(action: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Folde
     move |source| FolderError::Io { action, path, source }
 }
 
-fn form(file: &str, error: &dyn std::error::Error) -> FolderError {
+pub(crate) fn form(file: &str, error: &dyn std::error::Error) -> FolderError {
     FolderError::Form { file: file.to_owned(), reason: error.to_string() }
 }
 
-const SCENARIO: &str = "scenario.toml";
+pub(crate) const SCENARIO: &str = "scenario.toml";
 const AUDIT: &str = "audit.jsonl";
 const LOG: &str = "runlog";
 /// How many folders of one second and scenario there may be.

@@ -34,6 +34,11 @@ pub(crate) fn write(report: &Report<'_>) -> String {
     document(title, &body, &data).into_string()
 }
 
+/// Writes the page of an answer to a question over many runs.
+pub(crate) fn page(title: &str, body: &Markup) -> String {
+    document(title, body, &Data::default()).into_string()
+}
+
 fn document(title: &str, body: &Markup, data: &Data) -> Markup {
     html! {
         (DOCTYPE)

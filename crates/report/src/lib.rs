@@ -5,6 +5,8 @@
 //! [`write_run_folder`] puts them all on disk together with what is needed to judge and draw the run
 //! again ([`read_run_folder`]).
 
+mod answer;
+mod boundary;
 mod criteria;
 mod drill;
 mod fold;
@@ -13,12 +15,17 @@ mod format;
 mod html;
 mod hysteresis;
 mod junit;
+mod map;
+mod plane;
 mod report;
 mod result;
 mod table;
 mod text;
 mod timeline;
 
+pub use answer::{
+    Answer, BoundaryReport, MapReport, boundary_schema, map_schema, write_answer_folder,
+};
 pub use criteria::{Criterion, CriterionOutcome};
 pub use drill::drill_text;
 pub use folder::{FolderError, RunFolder, SavedArm, SavedRun, read_run_folder, write_run_folder};

@@ -160,6 +160,12 @@ fn columns(row: &Row) -> [String; COLUMNS.len()] {
 }
 
 impl TextStyle {
+    /// Text that stands out, where that is possible.
+    pub(crate) fn strong(self, text: &str) -> String {
+        let text = plain(text);
+        if self.colour { format!("\x1b[1m{text}\x1b[0m") } else { text }
+    }
+
     fn paint(self, verdict: Verdict, text: &str) -> String {
         let code = match verdict {
             Verdict::Steady | Verdict::Recovered => "32",

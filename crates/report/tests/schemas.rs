@@ -9,7 +9,10 @@ mod support;
 use std::path::PathBuf;
 
 use goodput_experiment::{FinishedArm, compare_finished};
-use goodput_report::{Report, drill_schema, hysteresis_schema, result_schema, run_log_schema};
+use goodput_report::{
+    Report, boundary_schema, drill_schema, hysteresis_schema, map_schema, result_schema,
+    run_log_schema,
+};
 use goodput_verdict::judge;
 use serde_json::Value;
 
@@ -18,6 +21,8 @@ fn the_committed_schemas_are_those_of_the_code() {
     for (name, schema) in [
         ("drill", drill_schema()),
         ("hysteresis", hysteresis_schema()),
+        ("boundary", boundary_schema()),
+        ("map", map_schema()),
         ("result", result_schema()),
         ("runlog", run_log_schema()),
     ] {

@@ -34,12 +34,14 @@ pub const STALL_AND_PUT_BACK: Builtin = builtin!("stall-and-put-back");
 pub const RETRY_LAYERS: Builtin = builtin!("retry-layers");
 /// A cut that is short enough to be absorbed.
 pub const SHORT_DIP: Builtin = builtin!("short-dip");
+/// Four rows of a published experiment, of which one sticks; for virtual time.
+pub const MONGODB_RETRIES: Builtin = builtin!("mongodb-retries");
 /// No fault.
 pub const STEADY: Builtin = builtin!("steady");
 
 /// All of them, the headline first.
-pub const ALL: [Builtin; 5] =
-    [DATABASE_FAILOVER, STALL_AND_PUT_BACK, RETRY_LAYERS, SHORT_DIP, STEADY];
+pub const ALL: [Builtin; 6] =
+    [DATABASE_FAILOVER, STALL_AND_PUT_BACK, RETRY_LAYERS, MONGODB_RETRIES, SHORT_DIP, STEADY];
 
 /// The scenario of that name.
 pub fn by_name(name: &str) -> Option<Builtin> {

@@ -4,6 +4,7 @@
 //! arm. Everything in a [`Scenario`] is resolved, checked and typed; both engines run it as it is.
 
 pub mod builtin;
+pub mod closed_form;
 mod error;
 mod model;
 pub mod numbers;

@@ -98,6 +98,18 @@ fn three_layers_make_64_attempts_and_one_layer_four() {
 }
 
 #[test]
+fn the_published_experiment_has_its_four_rows_of_which_one_sticks() {
+    let plan = plan(builtin::MONGODB_RETRIES);
+    assert_eq!(plan.scenario.load.rate, Rate::new(6_200.0).unwrap());
+    assert_eq!(plan.scenario.max_attempts(), 5);
+    assert_eq!(plan.scenario.smallest_timeout(), Duration::from_secs(3));
+    assert!((safe_load(&plan.scenario) - 16_700.0 / 5.0).abs() < 1e-9);
+    let (down, up) = arms(&plan);
+    assert_eq!(down, ["cut-80-percent"]);
+    assert_eq!(up, ["cut-78-percent", "nine-seconds", "less-load"]);
+}
+
+#[test]
 fn a_dip_has_a_short_cut_and_the_steady_scenario_none() {
     assert_eq!(plan(builtin::SHORT_DIP).scenario.faults[0].length, Duration::from_secs(8));
     let steady = plan(builtin::STEADY).scenario;

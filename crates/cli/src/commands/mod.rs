@@ -1,5 +1,6 @@
 //! One file a command. Each reads its arguments, calls the libraries and prints what they return.
 
+pub(crate) mod boundary;
 pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod demo;
@@ -11,6 +12,7 @@ pub(crate) mod lesson;
 pub(crate) mod lever;
 pub(crate) mod load;
 pub(crate) mod man;
+pub(crate) mod map;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod serve;
@@ -27,6 +29,8 @@ pub(crate) fn run(command: Command) -> Result<Exit, Failure> {
         Command::Compare(args) => compare::run(&args),
         Command::Hysteresis(args) => hysteresis::run(&args),
         Command::Drill(args) => drill::run(&args),
+        Command::Boundary(args) => boundary::run(&args),
+        Command::Map(args) => map::run(&args),
         Command::Serve(args) => serve::run(&args),
         Command::Load(args) => load::run(&args),
         Command::Fault(args) => fault::run(args),

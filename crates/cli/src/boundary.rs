@@ -1,0 +1,332 @@
+//! What `goodput boundary` asks: the simulator over seeds, then the rig at the band that it found.
+
+use std::time::{Duration, Instant};
+
+use goodput_clock::{Scale, Seed};
+use goodput_experiment::{
+    Boundary, Curve, Flip, Forms, Measured, Measurement, Outcome, Search, Side, Trial,
+    confirmation, trace,
+};
+use goodput_runlog::Cancel;
+use goodput_scenario::Scenario;
+use goodput_scenario::closed_form::ClosedForms;
+use goodput_scenario::numbers::Numbers;
+
+use crate::args::ProgressArgs;
+use crate::display::Display;
+use crate::exit::{Exit, Failure};
+use crate::progress::Progress;
+use crate::sweep::Sweep;
+use crate::trials::{Rig, RigTrial, simulate};
+use crate::vary::Varied;
+
+/// What is asked, and how.
+#[derive(Debug)]
+pub(crate) struct Question<'a> {
+    /// The scenario as the command names it.
+    pub(crate) asked: &'a str,
+    /// The arm's name.
+    pub(crate) arm: Option<&'a str>,
+    /// The scenario as written.
+    pub(crate) scenario: &'a Scenario,
+    /// Its numbers.
+    pub(crate) numbers: &'a Numbers,
+    /// What is varied.
+    pub(crate) varied: Varied<'a>,
+    /// Which engines are asked: the simulator, the rig.
+    pub(crate) engines: (bool, bool),
+    /// How many seeds the simulator runs.
+    pub(crate) seeds: u32,
+    /// The first seed.
+    pub(crate) seed: u64,
+    /// How narrow the answer has to be; by default a share of the range.
+    pub(crate) resolution: Option<f64>,
+    /// How many simulations go on at the same time.
+    pub(crate) threads: usize,
+    /// Scenario seconds per wall second on the rig.
+    pub(crate) speed: Scale,
+    /// How long the rig may take.
+    pub(crate) time: Duration,
+    /// What is shown meanwhile.
+    pub(crate) progress: ProgressArgs,
+    /// Where runs of the rig are shown.
+    pub(crate) display: Display,
+    /// What stops it.
+    pub(crate) cancel: &'a Cancel,
+}
+
+impl Question<'_> {
+    /// Asks the engines.
+    pub(crate) fn answer(&self, command: String) -> Result<Boundary, Failure> {
+        for end in [self.varied.from, self.varied.to] {
+            self.scenario_at(end, self.seed)?;
+        }
+        let prediction = self.engines.0.then(|| self.predict(self.seeds));
+        let flip = prediction.as_ref().and_then(|curve| curve.flip.clone());
+        if let Some(curve) = &prediction {
+            self.check_flip(curve)?;
+        }
+        let same_arrivals = match &flip {
+            Some(flip) if self.seeds > 1 && self.engines.1 => self.predict(1).flip,
+            other => other.clone().filter(|_| self.seeds == 1),
+        };
+        let mut exits = Vec::new();
+        let wants_the_rig = self.engines.1 && !self.cancel.is_cancelled();
+        let measurement = match &flip {
+            Some(flip) if wants_the_rig => Some(self.confirm(flip, &mut exits)?),
+            None if wants_the_rig => Some(self.measure(&mut exits)?),
+            _ => None,
+        };
+        let fails_above = flip.as_ref().is_none_or(Flip::fails_above);
+        if let Some(measurement) = &measurement {
+            exits.push(measurement.exit(flip.as_ref().map(|flip| flip.boundary)));
+        }
+        if self.cancel.is_cancelled() {
+            exits.push(Exit::Interrupted);
+        }
+        let exit = Exit::worst(exits);
+        Ok(Boundary {
+            schema: Boundary::SCHEMA,
+            scenario: self.scenario.name.clone(),
+            arm: self.arm.map(str::to_owned),
+            path: self.varied.number.path.clone(),
+            unit: self.varied.unit().to_owned(),
+            written: self.varied.number.written,
+            from: self.varied.from,
+            to: self.varied.to,
+            seeds: if self.engines.0 { self.seeds } else { 0 },
+            seed: self.seed,
+            prediction,
+            same_arrivals,
+            measurement,
+            closed_forms: self.closed_forms(fails_above),
+            command,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            exit,
+            exit_code: exit.code(),
+        })
+    }
+
+    /// Traces the boundary in virtual time.
+    fn predict(&self, seeds: u32) -> Curve {
+        let progress = Progress::new(self.progress, "runs in virtual time", None);
+        let sweep = Sweep { threads: self.threads, cancel: self.cancel, progress: &progress };
+        let search = self.search(seeds, GRID);
+        let curve = trace(&search, &mut |trials: &[Trial]| {
+            sweep.over(trials, |trial| {
+                match self.scenario_at(trial.value, trial.seed) {
+                    Ok(scenario) => simulate(scenario, trial.seed, self.cancel),
+                    // Between two ends that can be run there may be values that cannot.
+                    Err(failure) => Some(Outcome::doubted(failure.message)),
+                }
+            })
+        });
+        progress.clear();
+        curve
+    }
+
+    fn search(&self, seeds: u32, grid: usize) -> Search {
+        let Varied { from, to, number, .. } = self.varied;
+        let parts = if seeds > 1 { 200.0 } else { 1_000.0 };
+        let resolution = self.resolution.unwrap_or((to - from) / parts);
+        let seeds = (0..u64::from(seeds)).map(|index| self.seed.wrapping_add(index)).collect();
+        Search { from, to, whole: number.unit.is_whole(), resolution, grid, seeds }
+    }
+
+    /// That there is no boundary is an answer that the range cannot give.
+    fn check_flip(&self, curve: &Curve) -> Result<(), Failure> {
+        if curve.flip.is_some() || curve.cut_short {
+            return Ok(());
+        }
+        let Varied { from, to, number, .. } = &self.varied;
+        let (from, to) = (number.unit.show(*from), number.unit.show(*to));
+        let between = format!("no boundary of {} between {from} and {to}", number.path);
+        match curve.throughout {
+            Some(side) => Err(Failure::usage(format!(
+                "{between}: {} throughout ({} values); {}",
+                side.word(),
+                curve.points.len(),
+                wider(side)
+            ))),
+            None => {
+                let doubt = curve.points.iter().find_map(|point| point.doubt.as_deref());
+                let doubt = doubt.unwrap_or("no run came to its end");
+                Err(Failure {
+                    exit: Exit::Inconclusive,
+                    message: format!("{between}: inconclusive throughout: {doubt}"),
+                })
+            }
+        }
+    }
+
+    fn rig(&self) -> Rig<'_> {
+        Rig {
+            asked: self.asked,
+            arm: self.arm,
+            speed: self.speed,
+            display: self.display,
+            cancel: self.cancel,
+            until: Instant::now() + self.time,
+            exits: Vec::new(),
+        }
+    }
+
+    /// Runs the ends of the predicted band and points between them on the rig; where all of them end
+    /// on one side, points beyond as well.
+    fn confirm(&self, flip: &Flip, exits: &mut Vec<Exit>) -> Result<Measurement, Failure> {
+        let (from, to) = self.band_of(flip);
+        let mut rig = self.rig();
+        let (room, jobs) = rig.room(&self.scenario_at(to.max(from), self.seed)?, self.time);
+        let whole = self.varied.number.unit.is_whole();
+        let values = confirmation(from, to, whole, room.clamp(2, MOST_CONFIRMED));
+        let rounds = (room / values.len()).clamp(1, MOST_ROUNDS);
+        let trials = (0..rounds as u64).flat_map(|round| {
+            values.iter().map(move |value| (*value, self.seed.wrapping_add(round)))
+        });
+        let trials: Vec<_> = trials.collect();
+        let mut runs = self.on_the_rig(&mut rig, &trials, jobs)?;
+        let mut cut_short = runs.len() < trials.len();
+        let step = ((to - from) / 2.0).max(self.search(1, 2).resolution * 10.0);
+        for beyond in 1..=MOST_BEYOND {
+            let Some(side) = only_side(&runs) else { break };
+            let further = f64::from(beyond) * step;
+            let up = (side == Side::Recovers) == flip.fails_above();
+            let value = if up { to + further } else { from - further };
+            if value <= self.varied.from || value >= self.varied.to || cut_short {
+                break;
+            }
+            let more = self.on_the_rig(&mut rig, &[(round(value, whole), self.seed)], 1)?;
+            cut_short = more.is_empty();
+            runs.extend(more);
+        }
+        exits.append(&mut rig.exits);
+        let band = Some((from, to));
+        Ok(Measurement::of(self.speed.speed(), runs, flip.fails_above(), band, cut_short))
+    }
+
+    /// The ends of the predicted band, or with one seed of the interval that is left, with some room.
+    fn band_of(&self, flip: &Flip) -> (f64, f64) {
+        let Varied { from, to, .. } = self.varied;
+        match flip.band {
+            Some(band) => band.ends(from, to, flip.fails_above()),
+            None => {
+                let room = (flip.boundary.abs() * Boundary::TOLERANCE).min((to - from) / 2.0);
+                ((flip.boundary - room).max(from), (flip.boundary + room).min(to))
+            }
+        }
+    }
+
+    /// Runs trials on the rig and in virtual time; those that did not end are left out.
+    fn on_the_rig(
+        &self,
+        rig: &mut Rig<'_>,
+        trials: &[(f64, u64)],
+        jobs: usize,
+    ) -> Result<Vec<Measured>, Failure> {
+        let unit = self.varied.number.unit;
+        let scenarios = trials.iter().map(|(value, seed)| {
+            let label = format!("{} {}", self.varied.number.path, unit.show(*value));
+            Ok(RigTrial { label, scenario: self.scenario_at(*value, *seed)? })
+        });
+        let scenarios = scenarios.collect::<Result<Vec<_>, Failure>>()?;
+        let outcomes = rig.run(&scenarios, jobs);
+        let ended = outcomes.into_iter().zip(trials).zip(scenarios);
+        let measured = ended.filter_map(|((outcome, (value, seed)), trial)| {
+            let measured = outcome?;
+            let predicted = simulate(trial.scenario, *seed, self.cancel);
+            Some(Measured { value: *value, seed: *seed, measured, predicted })
+        });
+        Ok(measured.collect())
+    }
+
+    /// Traces the boundary on the rig alone.
+    fn measure(&self, exits: &mut Vec<Exit>) -> Result<Measurement, Failure> {
+        let mut rig = self.rig();
+        let mut runs: Vec<Measured> = Vec::new();
+        let mut search = self.search(1, 2);
+        search.resolution = self.resolution.unwrap_or((search.to - search.from) / 64.0);
+        let (_, jobs) = rig.room(self.scenario, self.time);
+        let mut failure = None;
+        let curve = trace(&search, &mut |trials: &[Trial]| {
+            let asked: Vec<_> = trials.iter().map(|trial| (trial.value, trial.seed)).collect();
+            match self.on_the_rig(&mut rig, &asked, jobs) {
+                Ok(measured) => {
+                    runs.extend(measured.iter().cloned());
+                    asked.iter().map(|asked| outcome_of(&measured, *asked)).collect()
+                }
+                Err(error) => {
+                    failure = Some(error);
+                    Vec::new()
+                }
+            }
+        });
+        exits.append(&mut rig.exits);
+        if let Some(failure) = failure {
+            return Err(failure);
+        }
+        self.check_flip(&curve)?;
+        let fails_above = curve.flip.as_ref().is_none_or(Flip::fails_above);
+        Ok(Measurement::of(self.speed.speed(), runs, fails_above, None, curve.cut_short))
+    }
+
+    /// What arithmetic says, over the range too.
+    fn closed_forms(&self, fails_above: bool) -> Option<Forms> {
+        let written = ClosedForms::of(self.scenario)?;
+        let whole = self.varied.number.unit.is_whole();
+        let Varied { from, to, .. } = self.varied;
+        let at = |step: u32| round(from + (to - from) * f64::from(step) / f64::from(STEPS), whole);
+        let mut values: Vec<f64> = (0..=STEPS).map(at).collect();
+        values.dedup();
+        let forms = values.into_iter().map(|value| {
+            let scenario = self.scenario_at(value, self.seed).ok();
+            (value, scenario.as_ref().and_then(ClosedForms::of))
+        });
+        Some(Forms::of(&written, &forms.collect::<Vec<_>>(), fails_above))
+    }
+
+    fn scenario_at(&self, value: f64, seed: u64) -> Result<Scenario, Failure> {
+        let number = self.varied.number;
+        let mut scenario = self.numbers.with(&[(number, value)]).map_err(|error| {
+            let value = number.unit.show(value);
+            Failure::usage(format!("with {} = {value}: {error}", number.path))
+        })?;
+        scenario.seed = Seed(seed);
+        Ok(scenario)
+    }
+}
+
+/// The side on which all conclusive runs ended; none where there are both or neither.
+fn only_side(runs: &[Measured]) -> Option<Side> {
+    let mut sides = runs.iter().filter_map(|run| run.measured.side());
+    let first = sides.next()?;
+    sides.all(|side| side == first).then_some(first)
+}
+
+fn outcome_of(measured: &[Measured], (value, seed): (f64, u64)) -> Option<Outcome> {
+    let found =
+        measured.iter().find(|run| run.value.to_bits() == value.to_bits() && run.seed == seed);
+    found.map(|run| run.measured.clone())
+}
+
+fn round(value: f64, whole: bool) -> f64 {
+    let grain = if whole { 1.0 } else { 1e3 };
+    (value * grain).round() / grain
+}
+
+fn wider(side: Side) -> &'static str {
+    match side {
+        Side::Recovers => "widen the range to where it fails, or there is none to find",
+        Side::Fails => "widen the range to where it recovers",
+    }
+}
+
+/// How many values the coarse grid of a prediction has.
+const GRID: usize = 17;
+/// How many values of a band the rig confirms.
+const MOST_CONFIRMED: usize = 9;
+/// Over how many seeds.
+const MOST_ROUNDS: usize = 10;
+/// How many values beyond the band it tries.
+const MOST_BEYOND: u32 = 3;
+/// How finely the closed forms are looked at.
+const STEPS: u32 = 500;

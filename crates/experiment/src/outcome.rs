@@ -1,0 +1,66 @@
+use goodput_verdict::{Judgement, Verdict};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What one run of many came to.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+pub struct Outcome {
+    /// The outcome.
+    pub verdict: Verdict,
+    /// Seconds from the trigger's end until goodput was back.
+    pub time_to_recover: Option<f64>,
+    /// Why the run cannot be trusted; absent where it can.
+    pub doubt: Option<String>,
+}
+
+/// On which side of a boundary a run ended.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Side {
+    /// Goodput was back in time and stayed, or never left: recovered, steady.
+    Recovers,
+    /// It was not: metastable, slow-recovery.
+    Fails,
+}
+
+impl Outcome {
+    /// What a judgement comes to.
+    pub fn of(judgement: &Judgement) -> Self {
+        let doubts = judgement.doubts.iter().map(|doubt| doubt.text.as_str());
+        let doubt = doubts.collect::<Vec<_>>().join("; ");
+        Self {
+            verdict: judgement.verdict,
+            time_to_recover: judgement.time_to_recover,
+            doubt: (!doubt.is_empty()).then_some(doubt),
+        }
+    }
+
+    /// A run that says nothing, and why.
+    pub const fn doubted(doubt: String) -> Self {
+        Self { verdict: Verdict::Inconclusive, time_to_recover: None, doubt: Some(doubt) }
+    }
+
+    /// The side that it is on; none where it is inconclusive.
+    pub const fn side(&self) -> Option<Side> {
+        Side::of(self.verdict)
+    }
+}
+
+impl Side {
+    /// The side of a verdict; none where it is inconclusive.
+    pub const fn of(verdict: Verdict) -> Option<Self> {
+        match verdict {
+            Verdict::Steady | Verdict::Recovered => Some(Self::Recovers),
+            Verdict::SlowRecovery | Verdict::Metastable => Some(Self::Fails),
+            Verdict::Inconclusive => None,
+        }
+    }
+
+    /// The word in a sentence: `recovered` or `failed`.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Recovers => "recovered",
+            Self::Fails => "failed",
+        }
+    }
+}

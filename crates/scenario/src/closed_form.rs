@@ -1,0 +1,350 @@
+//! What arithmetic alone says about a scenario.
+//!
+//! The formulas are those of a fluid: arrivals at their mean rate, one FIFO queue without a bound, work
+//! that goes on for callers who have gone. They leave out chance, and everything that happens after
+//! the trigger's end but for the backlog that it left. So they are set beside what an engine finds and
+//! never in its place.
+//!
+//! With load λ, capacity C, what the trigger leaves of it c, the time-out T less the service time s,
+//! and amplification k (attempts of a request that keeps failing):
+//!
+//! - **stable load** C / k: below it no trigger sticks, and a failure that stuck ends (OSDI 2022,
+//!   theorem 2).
+//! - **safe trigger** (T − s) · λ / (λ − c): in a shorter one nobody waits until the time-out, so nothing
+//!   is amplified. A lower bound.
+//! - **amplified trigger** (T − s) · c / (λ − c) + j · T + the first j backoffs, with j the retries that
+//!   lift the attempts above C: when amplification reaches C / λ while the trigger lasts (OSDI 2022,
+//!   theorem 3: safe as long as it stays below). An estimate.
+//! - **sure trigger** T · C / (λ − c): even who arrives at its end waits until the time-out. An upper
+//!   estimate.
+
+use std::time::Duration;
+
+use goodput_policy::attempt::FailureClass;
+use goodput_policy::backoff::{Backoff, Jitter};
+use goodput_policy::budget::{BudgetConfig, Credit};
+use goodput_policy::fault::{CapacityMode, FaultKind};
+use goodput_policy::limiter::{Capacity, OnDisconnect, QueueLimit, QueueOrder};
+use goodput_policy::retry::LayerConfig;
+use serde::Serialize;
+
+use crate::model::{Scenario, Tier};
+
+/// The closed forms of a scenario. Rates are per second, times in seconds of scenario time.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct ClosedForms {
+    /// The offered load before the trigger, λ.
+    pub load: f64,
+    /// The capacity of the narrowest tier, C.
+    pub capacity: f64,
+    /// The offered load while the trigger lasts.
+    pub load_during: f64,
+    /// What the trigger leaves of the capacity, c.
+    pub capacity_during: f64,
+    /// Attempts of a request that keeps failing, k.
+    pub amplification: f64,
+    /// C / k.
+    pub stable_load: f64,
+    /// Where the load stands.
+    pub region: Region,
+    /// Why no trigger sticks although the load is above the stable one; absent where one may.
+    pub defence: Option<&'static str>,
+    /// How long the trigger lasts.
+    pub trigger: f64,
+    /// Shorter triggers amplify nothing; absent where no trigger does.
+    pub safe_trigger: Option<f64>,
+    /// When amplification reaches C / λ; absent where it never does.
+    pub amplified_trigger: Option<f64>,
+    /// From here on everybody who comes during the trigger times out; absent where nobody does.
+    pub sure_trigger: Option<f64>,
+}
+
+/// Where a load stands against the capacity.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Region {
+    /// At or below C / k: no trigger sticks.
+    Stable,
+    /// Above C / k and below C: a trigger may stick.
+    Vulnerable,
+    /// At or above C: it fails without a trigger.
+    Overloaded,
+}
+
+/// What the closed forms say about a run.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Forecast {
+    /// The trigger does not stick.
+    Recovers,
+    /// It sticks.
+    Sticks,
+    /// Between the bounds.
+    Open,
+    /// The load is too much without a trigger.
+    Overloaded,
+}
+
+impl ClosedForms {
+    /// The closed forms of a scenario; none where no tier has a limited capacity.
+    pub fn of(scenario: &Scenario) -> Option<Self> {
+        let (narrowest, capacity) = narrowest(&scenario.tiers)?;
+        let load = scenario.load.rate.per_second();
+        let amplification = amplification(scenario);
+        let stable_load = capacity / amplification;
+        let region = match load {
+            load if load >= capacity => Region::Overloaded,
+            load if load <= stable_load * (1.0 + 1e-9) => Region::Stable,
+            _ => Region::Vulnerable,
+        };
+        let trigger = Trigger::of(scenario, narrowest, capacity);
+        let timeout = scenario.smallest_timeout().as_secs_f64();
+        let defence = defence(scenario, narrowest, capacity, timeout);
+        let may_stick = region == Region::Vulnerable && defence.is_none();
+        let bound = |bound: Option<f64>| bound.filter(|_| may_stick);
+        Some(Self {
+            load,
+            capacity,
+            load_during: trigger.load,
+            capacity_during: trigger.capacity,
+            amplification,
+            stable_load,
+            region,
+            defence: defence.filter(|_| region == Region::Vulnerable),
+            trigger: trigger.length,
+            safe_trigger: bound(trigger.safe(timeout)),
+            amplified_trigger: bound(trigger.amplified(timeout, capacity, &scenario.client.layers)),
+            sure_trigger: bound(trigger.sure(timeout, capacity)),
+        })
+    }
+
+    /// What they say about the run.
+    pub fn forecast(&self) -> Forecast {
+        match (self.region, self.safe_trigger, self.sure_trigger) {
+            (Region::Overloaded, ..) => Forecast::Overloaded,
+            (Region::Stable, ..) | (Region::Vulnerable, None, None) => Forecast::Recovers,
+            (Region::Vulnerable, Some(safe), _) if self.trigger <= safe => Forecast::Recovers,
+            (Region::Vulnerable, _, Some(sure)) if self.trigger >= sure => Forecast::Sticks,
+            (Region::Vulnerable, ..) => Forecast::Open,
+        }
+    }
+}
+
+/// The tier of least capacity.
+fn narrowest(tiers: &[Tier]) -> Option<(&Tier, f64)> {
+    let limited = tiers.iter().filter_map(|tier| match tier.limiter.capacity {
+        Capacity::Limited(rate) => Some((tier, rate.per_second())),
+        Capacity::Unlimited => None,
+    });
+    limited.min_by(|(_, a), (_, b)| a.total_cmp(b))
+}
+
+/// Attempts that a request makes at the last tier when everything times out, in the long run.
+fn amplification(scenario: &Scenario) -> f64 {
+    let load = scenario.load.rate.per_second();
+    let clients = f64::from(scenario.client.clients.max(1));
+    let client = scenario.client.layers.iter().map(|layer| of_layer(layer, load, clients));
+    let tiers = scenario.tiers.iter().flat_map(|tier| &tier.layers);
+    client.chain(tiers.map(|layer| of_layer(layer, load, 1.0))).product()
+}
+
+fn of_layer(layer: &LayerConfig, load: f64, clients: f64) -> f64 {
+    let retries = f64::from(layer.retries);
+    if !layer.retry_on.contains(FailureClass::Timeout) {
+        return 1.0;
+    }
+    let allowed = match layer.budget {
+        BudgetConfig::Off => retries,
+        BudgetConfig::SreRatio(budget) => budget.ratio.get(),
+        BudgetConfig::Finagle(budget) => {
+            let floor = budget.min_per_second * clients / load;
+            let earned = if budget.credit == Credit::Request { budget.ratio.get() } else { 0.0 };
+            earned + floor
+        }
+        // Only successes fill them, and there are none.
+        BudgetConfig::TokenBucket(_)
+        | BudgetConfig::GrpcThrottle(_)
+        | BudgetConfig::AwsQuota(_) => 0.0,
+    };
+    1.0 + retries.min(allowed)
+}
+
+/// What keeps a server from working for callers who have gone, whatever the load.
+fn defence(scenario: &Scenario, tier: &Tier, capacity: f64, timeout: f64) -> Option<&'static str> {
+    let limiter = &tier.limiter;
+    let room = capacity * timeout;
+    match limiter.queue_limit {
+        QueueLimit::Bounded(limit) if f64::from(limit) < room => {
+            return Some("the queue is bounded below capacity × time-out");
+        }
+        QueueLimit::Bounded(_) | QueueLimit::Unbounded => {}
+    }
+    if limiter.drop_expired {
+        Some("expired work is dropped")
+    } else if limiter.queue == QueueOrder::Lifo {
+        Some("the newest is served first")
+    } else if limiter.on_disconnect == OnDisconnect::Cancel && scenario.tiers.len() == 1 {
+        Some("work is cancelled when its caller has gone")
+    } else {
+        None
+    }
+}
+
+/// The trigger as a fluid sees it.
+struct Trigger {
+    length: f64,
+    load: f64,
+    capacity: f64,
+    /// How long service takes meanwhile.
+    service: f64,
+    /// Whether the capacity comes back when it ends; else it is the load that goes down.
+    is_fault: bool,
+}
+
+impl Trigger {
+    fn of(scenario: &Scenario, tier: &Tier, capacity: f64) -> Self {
+        let span = scenario.trigger_span();
+        let length = span.map_or(Duration::ZERO, |(start, end)| end.since(start)).as_secs_f64();
+        let slots = f64::from(tier.limiter.slots);
+        let mut trigger = Self {
+            length,
+            load: scenario.load.peak_rate().per_second(),
+            capacity,
+            service: slots / capacity,
+            is_fault: !scenario.faults.is_empty(),
+        };
+        for fault in &scenario.faults {
+            let faulty = scenario.tiers.iter().find(|tier| tier.name == fault.tier);
+            let Some((_, of_tier)) = faulty.and_then(|tier| narrowest(std::slice::from_ref(tier)))
+            else {
+                continue;
+            };
+            let (left, service) = match fault.kind {
+                FaultKind::Stall => (0.0, slots / capacity),
+                FaultKind::Capacity { to, mode: CapacityMode::Slots } => {
+                    (of_tier * to.get(), slots / capacity)
+                }
+                FaultKind::Capacity { to, mode: CapacityMode::Slow } => {
+                    (of_tier * to.get(), slots / (of_tier * to.get()))
+                }
+            };
+            if left < trigger.capacity {
+                (trigger.capacity, trigger.service) = (left, service);
+            }
+        }
+        trigger
+    }
+
+    /// By how much arrivals exceed what is served.
+    fn excess(&self) -> Option<f64> {
+        Some(self.load - self.capacity).filter(|excess| *excess > 0.0)
+    }
+
+    fn safe(&self, timeout: f64) -> Option<f64> {
+        let wait = (timeout - self.service).max(0.0);
+        let rate = if self.is_fault { self.load } else { self.capacity };
+        self.excess().map(|excess| wait * rate / excess)
+    }
+
+    fn amplified(&self, timeout: f64, capacity: f64, layers: &[LayerConfig]) -> Option<f64> {
+        let wait = (timeout - self.service).max(0.0);
+        let first = wait * self.capacity / self.excess()?;
+        let innermost = layers.last()?;
+        let retries = ((capacity / self.load) - 1.0).ceil().max(1.0);
+        if f64::from(innermost.retries) < retries {
+            return None;
+        }
+        let waits: f64 =
+            (1..=retries as u32).map(|retry| mean_delay(&innermost.backoff, retry)).sum();
+        Some(first + retries * timeout + waits)
+    }
+
+    fn sure(&self, timeout: f64, capacity: f64) -> Option<f64> {
+        self.excess().map(|excess| timeout * capacity / excess)
+    }
+}
+
+/// How long the wait before a retry is on average.
+fn mean_delay(backoff: &Backoff, retry: u32) -> f64 {
+    let exponent = i32::try_from(retry.saturating_sub(1)).unwrap_or(i32::MAX);
+    let full = backoff.base.as_secs_f64() * backoff.factor.powi(exponent);
+    let full = full.min(backoff.cap.as_secs_f64());
+    match backoff.jitter {
+        Jitter::None => full,
+        Jitter::Full => full / 2.0,
+        Jitter::Equal | Jitter::Decorrelated => full * 0.75,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::builtin;
+    use crate::model::Plan;
+    use crate::numbers::Numbers;
+
+    fn of_arm(arm: &str) -> ClosedForms {
+        let plan = Plan::parse("test.toml", builtin::DATABASE_FAILOVER.text).unwrap();
+        ClosedForms::of(&plan.arm(arm).unwrap().scenario).unwrap()
+    }
+
+    fn close(found: Option<f64>, expected: f64) {
+        let found = found.unwrap();
+        assert!((found - expected).abs() < 1e-6, "{found} instead of {expected}");
+    }
+
+    #[test]
+    fn the_headline_is_vulnerable_and_its_bounds_hold_the_simulated_boundary() {
+        let forms = of_arm("naive");
+        assert_eq!((forms.load, forms.capacity, forms.capacity_during), (80.0, 100.0, 40.0));
+        assert_eq!((forms.amplification, forms.stable_load), (4.0, 25.0));
+        assert_eq!((forms.region, forms.forecast()), (Region::Vulnerable, Forecast::Sticks));
+        close(forms.safe_trigger, 9.5);
+        close(forms.amplified_trigger, 10.75);
+        close(forms.sure_trigger, 12.5);
+    }
+
+    #[test]
+    fn the_safe_trigger_is_below_every_boundary_of_the_reference() {
+        let numbers = Numbers::of("test.toml", builtin::DATABASE_FAILOVER.text, None).unwrap();
+        let rate = numbers.find("load.rate").unwrap();
+        for (load, boundary) in
+            [(50.0, 28.9), (60.0, 17.6), (80.0, 10.27), (90.0, 8.8), (95.0, 8.3)]
+        {
+            let forms = ClosedForms::of(&numbers.with(&[(rate, load)]).unwrap()).unwrap();
+            let (safe, sure) = (forms.safe_trigger.unwrap(), forms.sure_trigger.unwrap());
+            assert!(safe < boundary, "{load}: {safe}");
+            assert!(sure > boundary, "{load}: {sure}");
+        }
+        let at = |load| ClosedForms::of(&numbers.with(&[(rate, load)]).unwrap()).unwrap();
+        assert_eq!((at(25.0).region, at(25.0).forecast()), (Region::Stable, Forecast::Recovers));
+        assert_eq!(at(100.0).forecast(), Forecast::Overloaded);
+        // Above the stable load, and yet the cut leaves enough.
+        assert_eq!(
+            (at(39.0).region, at(39.0).forecast()),
+            (Region::Vulnerable, Forecast::Recovers)
+        );
+    }
+
+    #[test]
+    fn defences_and_budgets_that_leave_room_let_no_trigger_stick() {
+        for arm in ["no-retries", "drop-expired", "retry-budget", "bounded-queue"] {
+            assert_eq!(of_arm(arm).forecast(), Forecast::Recovers, "{arm}");
+        }
+        assert!((of_arm("retry-budget").amplification - 1.1).abs() < 1e-9);
+        let loose = of_arm("loose-budget");
+        assert!((loose.amplification - 1.325).abs() < 1e-9);
+        assert_eq!((loose.region, loose.forecast()), (Region::Vulnerable, Forecast::Sticks));
+        assert!(of_arm("bounded-queue").defence.is_some());
+    }
+
+    #[test]
+    fn three_layers_multiply_and_a_service_without_a_limit_has_no_closed_form() {
+        let plan = Plan::parse("test.toml", builtin::RETRY_LAYERS.text).unwrap();
+        let forms = ClosedForms::of(&plan.arm("three-layers").unwrap().scenario).unwrap();
+        assert_eq!((forms.amplification, forms.capacity_during), (64.0, 0.0));
+        let mut scenario = plan.scenario;
+        scenario.tiers[0].limiter.capacity = Capacity::Unlimited;
+        assert_eq!(ClosedForms::of(&scenario), None);
+    }
+}
