@@ -175,13 +175,13 @@ pub(crate) fn svg(map: &Map) -> String {
         }
     }
     for confirmed in &map.confirmed {
-        let place = (map.x.values[confirmed.column], map.y.values[confirmed.row]);
+        let cell = (map.x.values[confirmed.column], map.y.values[confirmed.row]);
         let class = match confirmed.agrees() {
             Some(true) => "gp-up",
             Some(false) => "gp-down",
             None => "gp-odd",
         };
-        plane.mark(place, class, &format!("rig, {}", confirmed_text(confirmed, map)));
+        plane.mark(cell, class, &format!("rig, {}", confirmed_text(confirmed, map)));
     }
     let shown = Look::ALL.into_iter().filter(|look| count(map, *look) > 0);
     plane.legend(&shown.map(|look| (look.class(), look.meaning())).collect::<Vec<_>>());
