@@ -141,22 +141,20 @@ impl Question<'_> {
         let Varied { from, to, number, .. } = &self.varied;
         let (from, to) = (number.unit.show(*from), number.unit.show(*to));
         let between = format!("no boundary of {} between {from} and {to}", number.path);
-        match curve.throughout {
-            Some(side) => Err(Failure::usage(format!(
+        if let Some(side) = curve.throughout {
+            return Err(Failure::usage(format!(
                 "{between}: {} throughout ({} values); {}",
                 side.word(),
                 curve.points.len(),
                 wider(side)
-            ))),
-            None => {
-                let doubt = curve.points.iter().find_map(|point| point.doubt.as_deref());
-                let doubt = doubt.unwrap_or("no run came to its end");
-                Err(Failure {
-                    exit: Exit::Inconclusive,
-                    message: format!("{between}: inconclusive throughout: {doubt}"),
-                })
-            }
+            )));
         }
+        let doubt = curve.points.iter().find_map(|point| point.doubt.as_deref());
+        let doubt = doubt.unwrap_or("no run came to its end");
+        Err(Failure {
+            exit: Exit::Inconclusive,
+            message: format!("{between}: inconclusive throughout: {doubt}"),
+        })
     }
 
     fn rig(&self) -> Rig<'_> {
@@ -207,13 +205,11 @@ impl Question<'_> {
     /// The ends of the predicted band, or with one seed of the interval that is left, with some room.
     fn band_of(&self, flip: &Flip) -> (f64, f64) {
         let Varied { from, to, .. } = self.varied;
-        match flip.band {
-            Some(band) => band.ends(from, to, flip.fails_above()),
-            None => {
-                let room = (flip.boundary.abs() * Boundary::TOLERANCE).min((to - from) / 2.0);
-                ((flip.boundary - room).max(from), (flip.boundary + room).min(to))
-            }
+        if let Some(band) = flip.band {
+            return band.ends(from, to, flip.fails_above());
         }
+        let room = (flip.boundary.abs() * Boundary::TOLERANCE).min((to - from) / 2.0);
+        ((flip.boundary - room).max(from), (flip.boundary + room).min(to))
     }
 
     /// Runs trials on the rig and in virtual time; those that did not end are left out.
