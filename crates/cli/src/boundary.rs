@@ -79,7 +79,8 @@ impl Question<'_> {
         };
         let fails_above = flip.as_ref().is_none_or(Flip::fails_above);
         if let Some(measurement) = &measurement {
-            exits.push(measurement.exit(flip.as_ref().map(|flip| flip.boundary)));
+            let at = |flip: &Option<Flip>| flip.as_ref().map(|flip| flip.boundary);
+            exits.push(measurement.exit(at(&flip), at(&same_arrivals)));
         }
         if self.cancel.is_cancelled() {
             exits.push(Exit::Interrupted);
@@ -169,8 +170,8 @@ impl Question<'_> {
         }
     }
 
-    /// Runs the ends of the predicted band and points between them on the rig; where all of them end
-    /// on one side, points beyond as well.
+    /// Runs the ends of the predicted band and points between them on the rig, then what is
+    /// [`Self::further`].
     fn confirm(&self, flip: &Flip, exits: &mut Vec<Exit>) -> Result<Measurement, Failure> {
         let (from, to) = self.band_of(flip);
         let mut rig = self.rig();
@@ -184,15 +185,8 @@ impl Question<'_> {
         let trials: Vec<_> = trials.collect();
         let mut runs = self.on_the_rig(&mut rig, &trials, jobs)?;
         let mut cut_short = runs.len() < trials.len();
-        let step = ((to - from) / 2.0).max(self.search(1, 2).resolution * 10.0);
-        for beyond in 1..=MOST_BEYOND {
-            let Some(side) = only_side(&runs) else { break };
-            let further = f64::from(beyond) * step;
-            let up = (side == Side::Recovers) == flip.fails_above();
-            let value = if up { to + further } else { from - further };
-            if value <= self.varied.from || value >= self.varied.to || cut_short {
-                break;
-            }
+        while runs.len() < trials.len() + MOST_BEYOND && !cut_short {
+            let Some(value) = self.further(flip, (from, to), &runs) else { break };
             let more = self.on_the_rig(&mut rig, &[(round(value, whole), self.seed)], 1)?;
             cut_short = more.is_empty();
             runs.extend(more);
@@ -200,6 +194,24 @@ impl Question<'_> {
         exits.append(&mut rig.exits);
         let band = Some((from, to));
         Ok(Measurement::of(self.speed.speed(), runs, flip.fails_above(), band, cut_short))
+    }
+
+    /// The next value to run once the band was: beyond it where all runs ended on one side, else halfway
+    /// between two sides that lie far apart.
+    fn further(&self, flip: &Flip, (from, to): (f64, f64), runs: &[Measured]) -> Option<f64> {
+        let fails_above = flip.fails_above();
+        let Some(side) = only_side(runs) else {
+            let sides = Measurement::of(1.0, runs.to_vec(), fails_above, None, false);
+            return sides.halfway(fails_above);
+        };
+        let step = ((to - from) / 2.0).max(self.search(1, 2).resolution * 10.0);
+        let values = || runs.iter().map(|run| run.value);
+        let value = if (side == Side::Recovers) == fails_above {
+            values().fold(to, f64::max) + step
+        } else {
+            values().fold(from, f64::min) - step
+        };
+        (self.varied.from..=self.varied.to).contains(&value).then_some(value)
     }
 
     /// The ends of the predicted band, or with one seed of the interval that is left, with some room.
@@ -322,7 +334,7 @@ const GRID: usize = 17;
 const MOST_CONFIRMED: usize = 9;
 /// Over how many seeds.
 const MOST_ROUNDS: usize = 10;
-/// How many values beyond the band it tries.
-const MOST_BEYOND: u32 = 3;
+/// How many more values it tries, beyond the band or between its two sides.
+const MOST_BEYOND: usize = 5;
 /// How finely the closed forms are looked at.
 const STEPS: u32 = 500;

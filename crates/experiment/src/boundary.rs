@@ -115,8 +115,8 @@ pub struct Forms {
 impl Boundary {
     /// The version of the shape that this crate writes.
     pub const SCHEMA: u32 = 1;
-    /// How far the measured boundary may lie outside the predicted band, as a share of the predicted
-    /// boundary.
+    /// How far the measured boundary may lie outside the predicted band, or from the boundary that the
+    /// simulator has for the same arrivals, as a share of the predicted boundary.
     pub const TOLERANCE: f64 = 0.05;
 }
 
@@ -185,17 +185,29 @@ impl Measurement {
         }
     }
 
-    /// How a command ends that measured this, against the predicted boundary.
-    pub fn exit(&self, predicted: Option<f64>) -> Exit {
-        match (self.boundary, self.outside, predicted) {
-            (None, ..) => Exit::Inconclusive,
-            (Some(_), Some(outside), Some(predicted))
-                if outside > Boundary::TOLERANCE * predicted.abs() =>
-            {
-                Exit::NotHeld
-            }
-            _ => Exit::Held,
-        }
+    /// How a command ends that measured this, against the predicted boundary over all seeds, and
+    /// against the one for the same arrivals. A run of one seed in ten lies outside the band by
+    /// chance: it is as predicted where it lies by the boundary of its own arrivals.
+    pub fn exit(&self, predicted: Option<f64>, same_arrivals: Option<f64>) -> Exit {
+        let Some(boundary) = self.boundary else { return Exit::Inconclusive };
+        let close = |distance: f64, to: f64| distance <= Boundary::TOLERANCE * to.abs();
+        let by_the_band = self.outside.zip(predicted).is_none_or(|(d, to)| close(d, to));
+        let by_its_arrivals = self.one_seed()
+            && same_arrivals.is_some_and(|same| close((boundary - same).abs(), same));
+        if by_the_band || by_its_arrivals { Exit::Held } else { Exit::NotHeld }
+    }
+
+    /// The value that tells most about the boundary next: halfway between the two sides, where they lie
+    /// further apart than the tolerance. None where they do not, where only one was seen, and where
+    /// they mix.
+    pub fn halfway(&self, fails_above: bool) -> Option<f64> {
+        let (boundary, gap) = (self.boundary?, self.fails? - self.recovers?);
+        let gap = if fails_above { gap } else { -gap };
+        (gap > Boundary::TOLERANCE * boundary.abs()).then_some(boundary)
+    }
+
+    fn one_seed(&self) -> bool {
+        self.runs.windows(2).all(|pair| pair[0].seed == pair[1].seed)
     }
 }
 
@@ -270,12 +282,18 @@ mod tests {
         let found = Measurement::of(10.0, runs.clone(), true, Some((9.6, 11.4)), false);
         assert_eq!((found.recovers, found.fails), (Some(10.5), Some(11.4)));
         assert_eq!((found.as_predicted, found.conclusive, found.outside), (2, 3, Some(0.0)));
-        assert_eq!(found.exit(Some(10.4)), Exit::Held);
+        assert_eq!(found.exit(Some(10.4), None), Exit::Held);
         let off = Measurement::of(10.0, runs.clone(), true, Some((8.0, 9.0)), false);
         assert!((off.outside.unwrap() - 1.95).abs() < 1e-9);
-        assert_eq!(off.exit(Some(8.5)), Exit::NotHeld);
+        assert_eq!(off.exit(Some(8.5), None), Exit::NotHeld);
+        assert_eq!(off.exit(Some(8.5), Some(10.5)), Exit::Held);
+        assert_eq!(off.exit(Some(8.5), Some(10.3)), Exit::NotHeld);
+        let mut seeds = runs.clone();
+        seeds[0].seed = 2;
+        let off = Measurement::of(10.0, seeds, true, Some((8.0, 9.0)), false);
+        assert_eq!(off.exit(Some(8.5), Some(10.5)), Exit::NotHeld);
         let one_side = Measurement::of(10.0, runs[..1].to_vec(), true, None, true);
-        assert_eq!((one_side.boundary, one_side.exit(None)), (None, Exit::Inconclusive));
+        assert_eq!((one_side.boundary, one_side.exit(None, None)), (None, Exit::Inconclusive));
     }
 
     #[test]
@@ -288,6 +306,22 @@ mod tests {
         ];
         let found = Measurement::of(1.0, runs, false, None, false);
         assert_eq!((found.recovers, found.fails), (Some(0.7), Some(0.5)));
+    }
+
+    #[test]
+    fn the_two_sides_are_narrowed_to_the_tolerance() {
+        use Verdict::{Metastable, Recovered};
+        let between = |low, high, fails_above| {
+            let (below, above) =
+                if fails_above { (Recovered, Metastable) } else { (Metastable, Recovered) };
+            let runs = vec![measured(low, below, below), measured(high, above, above)];
+            Measurement::of(1.0, runs, fails_above, None, false).halfway(fails_above)
+        };
+        assert_eq!(between(4.0, 5.0, true), Some(4.5));
+        assert_eq!(between(4.0, 5.0, false), Some(4.5));
+        assert_eq!(between(4.4, 4.6, true), None);
+        let mixed = vec![measured(5.0, Recovered, Recovered), measured(4.0, Metastable, Recovered)];
+        assert_eq!(Measurement::of(1.0, mixed, true, None, false).halfway(true), None);
     }
 
     #[test]

@@ -20,9 +20,12 @@ use crate::trigger;
 /// - **Time to recover** is the first such t minus the trigger's end, with a resolution of 1 s: goodput is
 ///   back from t on. Good requests count when they end, and can exceed the offered ones while a
 ///   backlog drains.
-/// - **At the end**: the run's last `hold` is in the band as well.
-/// - **Steady**: there was no trigger, and every span after the baseline is in the band. Where one is
-///   not, the first that is not stands for the trigger's end.
+/// - **Out of the band** is a span that is not in it, and neither is one of its neighbours, a second
+///   earlier or later. A span alone can miss the band by the requests that are under way at its two
+///   ends: at 12/s six of them are 5 % of what 10 s offer.
+/// - **At the end**: the run's last `hold` is not out of the band.
+/// - **Steady**: there was no trigger, and no span after the baseline is out of the band. Where one
+///   is, the first that is stands for the trigger's end.
 ///
 /// A run with any [`Doubt`] is inconclusive, whatever else it shows; the figures are given all the
 /// same.
@@ -147,15 +150,24 @@ impl Band<'_> {
         }
     }
 
+    /// Whether this span and a neighbour of it are not in the band.
+    fn lost(&self, from: u64) -> bool {
+        let neighbours = [from.checked_sub(1), (from < self.last()).then_some(from + 1)];
+        !self.holds(from) && neighbours.into_iter().flatten().any(|near| !self.holds(near))
+    }
+
+    /// The last second from which a whole span is left; the first where none is.
+    fn last(&self) -> u64 {
+        self.series.seconds.saturating_sub(self.hold)
+    }
+
     fn outcome(&self, trigger: Option<Span>) -> Outcome {
-        // The last second from which a whole span is left.
-        let last = self.series.seconds.checked_sub(self.hold);
-        let at_end = last.is_some_and(|last| self.holds(last));
-        let last = last.unwrap_or_default();
+        let last = self.last();
+        let at_end = self.series.seconds >= self.hold && !self.lost(last);
         let calm = self.baseline.map_or(0, |baseline| baseline.span.to as u64);
         let origin = match trigger {
             Some(trigger) => Some(trigger.to),
-            None => (calm..=last).find(|t| !self.holds(*t)).map(|t| t as f64),
+            None => (calm..=last).find(|t| self.lost(*t)).map(|t| t as f64),
         };
         let Some(origin) = origin else {
             return Outcome {
@@ -169,8 +181,8 @@ impl Band<'_> {
         };
         let after = origin.ceil() as u64..=last;
         let back = after.clone().find(|t| self.holds(*t));
-        let out = after.rev().find(|t| back.is_some_and(|back| *t > back) && !self.holds(*t));
-        let left = out.map(|out| (0..=out).rev().take_while(|t| !self.holds(*t)).last());
+        let out = after.rev().find(|t| back.is_some_and(|back| *t > back) && self.lost(*t));
+        let left = out.map(|out| (0..=out).rev().take_while(|t| self.lost(*t)).last());
         let since = |t: u64| t as f64 - origin;
         Outcome {
             origin,

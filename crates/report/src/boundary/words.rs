@@ -177,8 +177,11 @@ pub(super) fn measurement(boundary: &Boundary) -> Vec<String> {
     }
     if let Some(flip) = &boundary.same_arrivals {
         let at = show(flip.boundary, unit);
+        let away = measurement.boundary.map(|seen| (seen - flip.boundary) / flip.boundary * 100.0);
+        let away = away.filter(|away| away.is_finite());
+        let away = away.map_or_else(String::new, |away| format!(", {:.1} % away", away.abs()));
         lines.push(format!(
-            "the simulator's boundary for the same arrivals (seed {}): {at}",
+            "the simulator's boundary for the same arrivals (seed {}): {at}{away}",
             boundary.seed
         ));
     }

@@ -207,14 +207,35 @@ fn the_band_is_met_exactly_and_missed_by_a_request() {
     let at = |good: u64, odd: u64| {
         let window = move |second: u64| {
             let mut window = calm(second);
-            // 760 of 800 in ten seconds are 95 %; the odd one falls into the last second alone.
-            window.client.good = if second == 239 { good - odd } else { good };
+            // 760 of 800 in ten seconds are 95 %; the odd one falls into the last two spans alone.
+            window.client.good = if second == 238 { good - odd } else { good };
             window
         };
         judge(&log(window), &faulted()).verdict
     };
     assert_eq!(at(76, 0), Verdict::Recovered);
     assert_eq!(at(76, 1), Verdict::Metastable);
+}
+
+#[test]
+fn a_span_alone_that_misses_the_band_is_not_out_of_it() {
+    // Requests that are under way when the second ends are answered in the next one.
+    let late = |at: u64| {
+        move |second: u64| {
+            let mut window = calm(second);
+            window.client.good = if second == at { 39 } else { 80 };
+            window.client.good += if second == at + 1 { 41 } else { 0 };
+            window
+        }
+    };
+    // Only the span that ends with this second lacks them: in the middle of a run, and at its end.
+    for at in [150, 239] {
+        let judgement = judge(&log(late(at)), &faulted());
+        assert_eq!(judgement.verdict, Verdict::Recovered, "{judgement:#?}");
+        assert_eq!((judgement.relapsed, judgement.settled), (None, Some(0.0)));
+        let judgement = judge(&log_of((0..240).map(late(at))), &steady());
+        assert_eq!(judgement.verdict, Verdict::Steady, "{judgement:#?}");
+    }
 }
 
 #[test]
