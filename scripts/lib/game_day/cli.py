@@ -176,8 +176,9 @@ def make_stack(options):
     """The stack by its addresses, with the token that was given."""
     none = lambda url: None if url in ("none", "off", "") else url  # noqa: E731
     token = read_token(options.token or setting("GOODPUT_TOKEN", None))
+    gateways = [url for url in options.gateway if none(url)]
     return Stack(options.server, options.load, none(options.injector), none(options.edge),
-                 none(options.prometheus), token)
+                 none(options.prometheus), token, gateways)
 
 
 def check(stack, options):

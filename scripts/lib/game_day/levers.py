@@ -81,14 +81,10 @@ class Levers:
         return did, lambda: self.back_to("retries", layers)
 
     def back_to(self, key, layers):
-        """Puts a key of every layer back. A budget's window is in scenario time in a state, which
-        only a reset translates."""
-        if key == "budget":
-            self.stack.load.post("/reset", self.cause)
-            return "the layers are as configured"
+        """Puts a key of every layer back to what a state showed."""
         for layer in layers:
-            self.load("retries", {"layer": layer["name"], "retries": layer["retries"]})
-        return "retries are as before"
+            self.load(key, {"layer": layer["name"], key: layer[key]})
+        return f"{key} is as before at each layer"
 
     def capacity(self):
         state = self.stack.server.get("/state")

@@ -13,17 +13,19 @@ from .stack import ROOT, default_url
 
 ROUNDS = ["restart,shed-queue,budget+shed-queue", "capacity,block"]
 
-# Where docker-compose.yml publishes each arm: the setting that names the port, and its default.
+# Where docker-compose.yml publishes each arm: the setting that names the port, and its default;
+# for gateways a list of them.
 ARMS = {
     "undefended": {
         "server": ("ORDER_STATUS_CONTROL_PORT", 9901), "load": ("LOAD_CONTROL_PORT", 9902),
-        "injector": ("FAULT_INJECTOR_PORT", 9903), "edge": None},
+        "injector": ("FAULT_INJECTOR_PORT", 9903), "gateway": [], "edge": None},
     "defended": {
         "server": ("DEFENDED_CONTROL_PORT", 9911), "load": ("DEFENDED_LOAD_CONTROL_PORT", 9912),
-        "injector": None, "edge": None},
+        "injector": None, "gateway": [], "edge": None},
     "three-layers": {
         "server": ("LAYERS_CONTROL_PORT", 9921), "load": ("LAYERS_LOAD_CONTROL_PORT", 9924),
-        "injector": None, "edge": ("EDGE_CONTROL_PORT", 9923)},
+        "injector": None, "gateway": [("GATEWAY_CONTROL_PORT", 9922)],
+        "edge": ("EDGE_CONTROL_PORT", 9923)},
 }
 
 EPILOG = """\
@@ -86,7 +88,14 @@ def fill_addresses(options):
     """Addresses that were not given: those at which the stack publishes the arm."""
     for key, published in ARMS[options.arm].items():
         if getattr(options, key) is None:
-            setattr(options, key, default_url(*published) if published else "none")
+            setattr(options, key, published_urls(published))
+
+
+def published_urls(published):
+    """The address of a port, or of each of a list of ports; `none` where there is none."""
+    if isinstance(published, list):
+        return [default_url(*port) for port in published]
+    return default_url(*published) if published else "none"
 
 
 def add_where(group):
@@ -100,6 +109,9 @@ def add_where(group):
     group.add_argument("--injector", metavar="URL",
                        help="the fault injector, or none: then the cut goes on a lease of its "
                             "whole length (port 9903; none for other arms)")
+    group.add_argument("--gateway", metavar="URL", action="append",
+                       help="control plane of a gateway between the edge and the server, which each "
+                            "clean-up resets too, or none; repeat it for more")
     group.add_argument("--edge", metavar="URL",
                        help="control plane of the tier where traffic is blocked (the server)")
     group.add_argument("--prometheus", metavar="URL", default=default_url("PROMETHEUS_PORT", 9090),

@@ -67,14 +67,14 @@ def vulnerability(server, load):
 
 
 def smallest_timeout(load):
-    """The smallest time-out of the clients' attempts, in wall seconds; none where unknown."""
+    """The smallest time-out of the clients' attempts in seconds; none where unknown."""
     found = []
     for layer in load.get("layers", []):
         try:
-            found.append(text.duration(layer["timeout"]))
-        except (KeyError, TypeError, ValueError):
+            found.append(text.duration(layer["timeout"].replace(" ", "")))
+        except (KeyError, AttributeError, ValueError):
             continue
-    return min(found) / (load.get("speed") or 1) if found else None
+    return min(found, default=None)
 
 
 def fill_defaults(options, states):
@@ -104,6 +104,7 @@ def settings(stack, states, options, command):
         "command": command,
         "arm": options.arm, "server": stack.server.url, "load": stack.load.url,
         "injector": stack.injector and stack.injector.url,
+        "gateways": [plane.url for plane in stack.gateways],
         "edge": stack.edge and stack.edge.url,
         "prometheus": stack.prometheus and stack.prometheus.url,
         "grafana": default_url("GRAFANA_PORT", 3000) if stack.prometheus else None,

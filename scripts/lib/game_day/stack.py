@@ -20,13 +20,15 @@ class Unusable(Exception):
 
 
 class Stack:
-    """The control planes of a server, of whatever stands at the edge, and of the load generator;
-    a fault injector and Prometheus where there are."""
+    """The control planes of a server, of the gateways before it, of whatever stands at the edge,
+    and of the load generator; a fault injector and Prometheus where there are."""
 
-    def __init__(self, server, load, injector=None, edge=None, prometheus=None, token=None):
+    def __init__(self, server, load, injector=None, edge=None, prometheus=None, token=None,
+                 gateways=()):
         self.server = Plane("order-status", server, token)
         self.load = Plane("the load generator", load, token)
         self.injector = Plane("the fault injector", injector, token, 5.0) if injector else None
+        self.gateways = [Plane("the gateway", url, token) for url in gateways]
         self.edge = Plane("the edge", edge, token) if edge else None
         self.prometheus = Plane("Prometheus", prometheus) if prometheus else None
 
@@ -36,7 +38,8 @@ class Stack:
 
     def planes(self):
         """Every control plane, in the order in which they are put back: capacity first."""
-        return [p for p in (self.server, self.injector, self.edge, self.load) if p is not None]
+        planes = (self.server, self.injector, *self.gateways, self.edge, self.load)
+        return [plane for plane in planes if plane is not None]
 
     def give_token(self, token):
         """Uses another token from now on."""
@@ -61,9 +64,11 @@ class Stack:
         if self.injector and "tiers" not in states[self.injector]:
             raise Unusable(f"{self.injector.url} is not a goodput fault injector; give it with "
                            "--injector URL, or --injector none to cut without one")
-        if self.edge and "limiter" not in states[self.edge]:
-            raise Unusable(f"{self.edge.url} is not the control plane of a goodput server; "
-                           "give it with --edge URL")
+        before = [(plane, "--gateway") for plane in self.gateways]
+        for plane, flag in [*before, (self.edge, "--edge")]:
+            if plane and "limiter" not in states[plane]:
+                raise Unusable(f"{plane.url} is not the control plane of a goodput server; "
+                               f"give it with {flag} URL")
         return server, load
 
     def revert(self, cause):

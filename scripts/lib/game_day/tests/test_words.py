@@ -4,7 +4,7 @@ import threading
 import unittest
 from contextlib import redirect_stderr
 
-from game_day import levers, options, stack, text, watch
+from game_day import levers, options, preflight, stack, text, watch
 from game_day.plane import Plane, PlaneError
 
 
@@ -50,6 +50,16 @@ class OptionsTest(unittest.TestCase):
         found = options.parse(["--round", "restart,budget+shed-queue", "--round", "block"])
         self.assertEqual(found.rounds, [[["restart"], ["budget", "shed-queue"]], [["block"]]])
         self.assertEqual(levers.parse_plan("block"), [["block"]])
+
+    def test_every_process_of_an_arm_is_among_those_that_a_clean_up_resets(self):
+        found = options.parse(["--arm", "three-layers"])
+        ports = [url.rsplit(":", 1)[1] for url in (found.server, *found.gateway, found.edge,
+                                                   found.load)]
+        self.assertEqual(ports, ["9921", "9922", "9923", "9924"])
+        made = stack.Stack(found.server, found.load, edge=found.edge, gateways=found.gateway)
+        self.assertEqual([plane.url.rsplit(":", 1)[1] for plane in made.planes()], ports)
+        self.assertEqual(options.parse([]).gateway, [])
+        self.assertEqual(options.parse(["--gateway", "none"]).gateway, ["none"])
 
 
 class Answering(http.server.BaseHTTPRequestHandler):
@@ -110,6 +120,11 @@ class PlaneTest(unittest.TestCase):
 
 
 class StateTest(unittest.TestCase):
+    def test_the_smallest_time_out_of_the_layers_is_read(self):
+        layers = [{"timeout": None}, {"timeout": "1m 30s"}, {"timeout": "1s 666ms 666us"}, {}]
+        self.assertAlmostEqual(preflight.smallest_timeout({"layers": layers}), 1.666666)
+        self.assertIsNone(preflight.smallest_timeout({"layers": [{"timeout": None}]}))
+
     def test_what_is_left_in_force_is_named(self):
         state = {"faults": [{"name": "game-day"}], "admitted": 0.25}
         self.assertEqual(stack.leftovers(state),
