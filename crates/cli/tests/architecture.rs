@@ -36,7 +36,7 @@ const ARROWS: [(&str, &[&str]); 17] = [
     ("experiment", &["clock", "policy", "scenario", "runlog", "verdict"]),
     ("lesson", &[]),
     ("report", &["clock", "scenario", "runlog", "verdict", "experiment"]),
-    ("test-support", &[]),
+    ("test-support", &["clock", "policy", "control"]),
     (
         "cli",
         &[
@@ -83,8 +83,16 @@ const PURE_MAY_USE: [&str; 15] = [
 ];
 
 /// The only crates that list tokio.
-const ASYNC: [&str; 7] =
-    ["client", "control", "order-status", "fault-injector", "load-generator", "rig", "cli"];
+const ASYNC: [&str; 8] = [
+    "client",
+    "control",
+    "order-status",
+    "fault-injector",
+    "load-generator",
+    "rig",
+    "cli",
+    "test-support",
+];
 
 /// Code that a pure crate must not contain.
 const IMPURE: [&str; 12] = [

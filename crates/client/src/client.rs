@@ -119,13 +119,8 @@ impl<O: Observer> Client<O> {
         }
     }
 
-    /// Drives time-outs and backoffs, for as long as it is polled.
-    ///
-    /// # Errors
-    ///
-    /// Where the system has no timer or no file descriptor left.
-    pub async fn drive(&self) -> std::io::Result<()> {
-        let mut alarm = Alarm::new()?;
+    /// Drives time-outs and backoffs by `alarm`, for as long as it is polled.
+    pub async fn drive(&self, mut alarm: Alarm) {
         loop {
             let (clock, next) = {
                 let mut core = self.shared.lock();
@@ -197,6 +192,6 @@ impl<O: Observer> Drop for Abandon<'_, O> {
     fn drop(&mut self) {
         let mut core = self.shared.lock();
         let now = core.clock.now();
-        core.cancel(now, self.name);
+        core.cancel(self.shared, now, self.name);
     }
 }

@@ -3,6 +3,7 @@
 use goodput_clock::{Scale, Timestamp};
 use goodput_policy::attempt::FailureClass;
 use goodput_policy::retry::{LayerConfig, Layers, StopReason};
+use prometheus::core::Collector;
 use prometheus::{Gauge, GaugeVec, IntCounter, IntCounterVec, Opts, Registry};
 
 /// The children of one layer.
@@ -38,25 +39,17 @@ impl LayerMetrics {
         scale: Scale,
     ) -> prometheus::Result<Self> {
         let counters = |name: &str, help: &str, label: &str| {
-            let family = IntCounterVec::new(Opts::new(name, help), &["layer", label])?;
-            registry.register(Box::new(family.clone()))?;
-            Ok::<_, prometheus::Error>(family)
+            registered(registry, IntCounterVec::new(Opts::new(name, help), &["layer", label]))
         };
         let gauges = |name: &str, help: &str| {
-            let family = GaugeVec::new(Opts::new(name, help), &["layer"])?;
-            registry.register(Box::new(family.clone()))?;
-            Ok::<_, prometheus::Error>(family)
+            registered(registry, GaugeVec::new(Opts::new(name, help), &["layer"]))
         };
         let tries = counters("rig_client_attempts_total", TRIES, "kind")?;
         let ends = counters("rig_client_attempts_finished_total", ENDS, "outcome")?;
         let stops = counters("rig_client_retries_suppressed_total", STOPS, "reason")?;
         let tokens = gauges("rig_client_retry_budget_tokens", TOKENS)?;
         let timeouts = gauges("rig_client_attempt_timeout_seconds", TIMEOUTS)?;
-        let gauge = |name: &str, help: &str| {
-            let gauge = Gauge::new(name, help)?;
-            registry.register(Box::new(gauge.clone()))?;
-            Ok::<_, prometheus::Error>(gauge)
-        };
+        let gauge = |name: &str, help: &str| registered(registry, Gauge::new(name, help));
         let children = |config: &LayerConfig| {
             let name = config.name.as_str();
             let wall = |timeout| scale.to_wall(timeout).as_secs_f64();
@@ -99,6 +92,20 @@ impl LayerMetrics {
             children.tokens.set(layers.tokens(now, index));
         }
     }
+}
+
+/// Registers a family of metrics and hands it back.
+///
+/// # Errors
+///
+/// Where it could not be made, or the registry has one of its name already.
+pub fn registered<C: Collector + Clone + 'static>(
+    registry: &Registry,
+    family: prometheus::Result<C>,
+) -> prometheus::Result<C> {
+    let family = family?;
+    registry.register(Box::new(family.clone()))?;
+    Ok(family)
 }
 
 /// Counts up to `total`, which never falls.

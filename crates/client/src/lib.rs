@@ -9,8 +9,8 @@
 //! Nothing is retried behind the layers' back. What happens is told to an [`Observer`]; this crate
 //! neither logs nor counts.
 //!
-//! [`WallClock`], [`Alarm`] and [`Sleeper`] are the edge between scenario time and wall time, for
-//! whoever needs a wake-up that is precise to tens of microseconds.
+//! [`WallClock`] and [`Alarm`] are the edge between scenario time and wall time, for whoever needs a
+//! wake-up that is precise to tens of microseconds.
 
 mod alarm;
 mod client;
@@ -18,20 +18,18 @@ mod clock;
 mod config;
 mod connection;
 mod core;
-mod files;
 mod layer_metrics;
 mod observer;
 mod pool;
+mod process;
 mod request;
-mod sleeper;
 mod timers;
 
 pub use alarm::Alarm;
 pub use client::{Client, ClientStatus};
 pub use clock::WallClock;
 pub use config::{ClientConfig, Protocol, Target, TargetError};
-pub use files::raise_file_limit;
-pub use layer_metrics::LayerMetrics;
+pub use layer_metrics::{LayerMetrics, registered};
 pub use observer::{AttemptEnd, Observer, RequestEnd, Unobserved};
+pub use process::{peak_memory, raise_file_limit, resident_memory};
 pub use request::{Answer, CallEnd, Request};
-pub use sleeper::Sleeper;

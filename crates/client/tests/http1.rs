@@ -2,14 +2,13 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails where it cannot go on")]
 
-mod server;
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use goodput_client::{
-    CallEnd, Client, ClientConfig, Observer, Protocol, Request, Target, Unobserved, WallClock,
+    Alarm, CallEnd, Client, ClientConfig, Observer, Protocol, Request, Target, Unobserved,
+    WallClock,
 };
 use goodput_clock::{Rate, Scale, Seed, Timestamp};
 use goodput_policy::attempt::{FailureClass, RetryOn};
@@ -17,7 +16,7 @@ use goodput_policy::backoff::Backoff;
 use goodput_policy::budget::BudgetConfig;
 use goodput_policy::pool::PoolOrder;
 use goodput_policy::retry::{BudgetScope, LayerConfig, Outcome};
-use server::{Server, eventually};
+use goodput_test_support::{PathServer, eventually};
 
 fn layer(timeout: Duration, retries: u32) -> LayerConfig {
     LayerConfig {
@@ -49,15 +48,16 @@ fn start<O: Observer>(config: ClientConfig, observer: O) -> Arc<Client<O>> {
     let clock = WallClock::new(Instant::now(), Scale::REAL);
     let client = Arc::new(Client::new(config, clock, observer));
     let driven = Arc::downgrade(&client);
+    let alarm = Alarm::new().unwrap();
     tokio::spawn(async move {
         if let Some(client) = driven.upgrade() {
-            client.drive().await.unwrap();
+            client.drive(alarm).await;
         }
     });
     client
 }
 
-fn client(server: &Server, change: impl FnOnce(&mut ClientConfig)) -> Arc<Client<Unobserved>> {
+fn client(server: &PathServer, change: impl FnOnce(&mut ClientConfig)) -> Arc<Client<Unobserved>> {
     let mut config = config(Target::from(server.addr));
     change(&mut config);
     start(config, Unobserved)
@@ -85,7 +85,7 @@ fn connection(end: &CallEnd) -> usize {
 
 #[tokio::test]
 async fn each_answer_and_each_silence_has_its_class() {
-    let server = Server::start();
+    let server = PathServer::start();
     let client = client(&server, |config| config.layers = vec![layer(SHORT, 0)]);
     for (path, expected) in [
         ("/status/200", None),
@@ -122,7 +122,7 @@ async fn a_server_that_is_not_there_refuses_and_nothing_is_left() {
 
 #[tokio::test]
 async fn the_answer_is_handed_back_whole() {
-    let server = Server::start();
+    let server = PathServer::start();
     let client = client(&server, |_| {});
     let answer = get(&client, "/body/1000").await.answer.unwrap();
     assert_eq!((answer.status.as_u16(), answer.body.len()), (200, 1000));
@@ -132,7 +132,7 @@ async fn the_answer_is_handed_back_whole() {
 
 #[tokio::test]
 async fn a_timeout_closes_the_connection() {
-    let server = Server::start();
+    let server = PathServer::start();
     let client = client(&server, |config| config.layers = vec![layer(SHORT, 0)]);
     let start = Instant::now();
     let end = get(&client, "/silent").await;
@@ -145,7 +145,7 @@ async fn a_timeout_closes_the_connection() {
 
 #[tokio::test]
 async fn connections_are_kept_and_a_call_that_is_dropped_closes_its_own() {
-    let server = Server::start();
+    let server = PathServer::start();
     let client = client(&server, |_| {});
     for _ in 0..20 {
         assert_eq!(get(&client, "/").await.outcome, Outcome::Good);
@@ -161,7 +161,7 @@ async fn connections_are_kept_and_a_call_that_is_dropped_closes_its_own() {
 
 #[tokio::test]
 async fn a_connection_that_the_server_closed_while_idle_is_noticed_before_use() {
-    let server = Server::start();
+    let server = PathServer::start();
     let client = client(&server, |_| {});
     for round in 0..5 {
         let path = if round % 2 == 0 { "/close" } else { "/last" };
@@ -174,7 +174,7 @@ async fn a_connection_that_the_server_closed_while_idle_is_noticed_before_use() 
 
 #[tokio::test]
 async fn attempts_are_numbered_and_say_how_much_time_is_left() {
-    let server = Server::start();
+    let server = PathServer::start();
     let client = client(&server, |config| {
         config.layers = vec![layer(Duration::from_secs(2), 2)];
     });
@@ -192,7 +192,7 @@ async fn attempts_are_numbered_and_say_how_much_time_is_left() {
 /// Opens three connections whose answers come back in the order 2, 3, 1, then asks which ones serve
 /// three requests one after another.
 async fn order_of_use(order: PoolOrder) -> Vec<usize> {
-    let server = Server::start();
+    let server = PathServer::start();
     let client = client(&server, |config| config.pool = order);
     let mut calls = Vec::new();
     for (count, millis) in [(1, 400), (2, 100), (3, 250)] {
@@ -218,7 +218,7 @@ async fn idle_connections_are_used_in_the_order_of_the_pool() {
 
 #[tokio::test]
 async fn no_more_connections_are_open_than_the_cap_allows_and_requests_wait_in_line() {
-    let server = Server::start();
+    let server = PathServer::start();
     let client = client(&server, |config| config.max_connections = 2);
     let calls: Vec<_> = (0..9).map(|_| begin(&client, "/slow/20")).collect();
     for call in calls {
@@ -230,7 +230,7 @@ async fn no_more_connections_are_open_than_the_cap_allows_and_requests_wait_in_l
 
 #[tokio::test]
 async fn new_connections_keep_to_their_rate() {
-    let server = Server::start();
+    let server = PathServer::start();
     let client = client(&server, |config| config.connect_rate = Rate::new(10.0).unwrap());
     let start = Instant::now();
     // Ten may connect at once; no connection comes back before the others have theirs.
@@ -245,7 +245,7 @@ async fn new_connections_keep_to_their_rate() {
 
 #[tokio::test]
 async fn an_attempt_that_a_cap_keeps_from_a_connection_is_unsent() {
-    let server = Server::start();
+    let server = PathServer::start();
     let client = client(&server, |config| {
         config.max_connections = 1;
         config.layers = vec![layer(Duration::from_secs(1), 0)];
@@ -268,6 +268,19 @@ async fn an_attempt_that_a_cap_keeps_from_a_connection_is_unsent() {
     assert_eq!(server.accepted(), 1);
 }
 
+#[tokio::test]
+async fn a_call_that_is_given_up_leaves_its_place_to_the_next_in_line() {
+    let server = PathServer::start();
+    let client = client(&server, |config| config.max_connections = 1);
+    let held = begin(&client, "/silent");
+    eventually("it is held", || server.seen().len() == 1).await;
+    let next = begin(&client, "/");
+    eventually("it stands in line", || client.status().attempts_in_flight == 2).await;
+    held.abort();
+    let end = next.await.unwrap();
+    assert_eq!((end.outcome, end.unsent), (Outcome::Good, 0));
+}
+
 #[derive(Clone, Default)]
 struct Open(Arc<AtomicUsize>, Arc<AtomicUsize>);
 
@@ -283,7 +296,7 @@ impl Observer for Open {
 
 #[tokio::test]
 async fn every_connection_that_is_told_open_is_told_closed() {
-    let server = Server::start();
+    let server = PathServer::start();
     let told = Open::default();
     let mut config = config(Target::from(server.addr));
     config.layers = vec![layer(SHORT, 1)];

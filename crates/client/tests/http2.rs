@@ -9,7 +9,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use goodput_client::{Client, ClientConfig, Protocol, Request, Target, Unobserved, WallClock};
+use goodput_client::{
+    Alarm, Client, ClientConfig, Protocol, Request, Target, Unobserved, WallClock,
+};
 use goodput_clock::{Rate, Scale, Seed, Timestamp};
 use goodput_policy::attempt::{FailureClass, RetryOn};
 use goodput_policy::backoff::Backoff;
@@ -103,7 +105,8 @@ fn client(addr: SocketAddr, timeout: Duration, streams: u32) -> Arc<Client<Unobs
     let client =
         Arc::new(Client::new(config, WallClock::new(Instant::now(), Scale::REAL), Unobserved));
     let driven = Arc::clone(&client);
-    tokio::spawn(async move { driven.drive().await });
+    let alarm = Alarm::new().unwrap();
+    tokio::spawn(async move { driven.drive(alarm).await });
     client
 }
 

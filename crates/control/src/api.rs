@@ -5,53 +5,48 @@ use std::time::Duration;
 
 use goodput_clock::text;
 use goodput_policy::fault::FaultKind;
-use goodput_policy::limiter::LimiterConfig;
-use goodput_policy::retry::{LayerConfig, LayerCounters};
+use goodput_policy::retry::LayerCounters;
 use serde::{Deserialize, Serialize};
 
-/// Body of `POST /faults`.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
+use crate::process::json_of;
+
+/// Body of `POST /faults`, which [`parse::fault`](crate::parse::fault) reads.
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FaultRequest {
     /// The fault's name, which is unique while it is in force.
     pub name: String,
     /// What it does.
     pub fault: FaultKind,
-    /// How long it stays without a renewal. Default 10 s, from 100 ms to 1 h.
-    #[serde(default = "default_lease", with = "text::duration")]
+    /// How long it stays without a renewal, from 100 ms to 1 h; where the body has none, 10 s.
+    #[serde(with = "text::duration")]
     pub lease: Duration,
     /// Who asks, for the audit log.
-    #[serde(default)]
     pub by: String,
     /// Why, for the audit log.
-    #[serde(default)]
     pub reason: String,
 }
 
-/// The lease of a fault that names none.
+/// The lease of a fault whose request names none.
 pub const fn default_lease() -> Duration {
     Duration::from_secs(10)
 }
 
-/// Body of `PATCH /faults/{name}`: renews the lease from now.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
+/// Body of `PATCH /faults/{name}`, which renews the lease from now; [`parse::renewal`](crate::parse::renewal)
+/// reads it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RenewRequest {
-    /// The lease from now on, in the range of [`FaultRequest::lease`].
-    #[serde(default = "default_lease", with = "text::duration")]
+    /// The lease from now on, as [`FaultRequest::lease`].
+    #[serde(with = "text::duration")]
     pub lease: Duration,
     /// Who asks, for the audit log.
-    #[serde(default)]
     pub by: String,
     /// Why, for the audit log.
-    #[serde(default)]
     pub reason: String,
 }
 
 /// Who gives a command and why, for the audit log: the body of commands that need nothing else, and
 /// two fields of the body of all others.
-#[derive(Clone, Debug, Default, Eq, PartialEq, Deserialize, Serialize)]
-#[serde(deny_unknown_fields, default)]
+#[derive(Clone, Debug, Default, Eq, PartialEq, Serialize)]
 pub struct Cause {
     /// Who asks; at most 100 characters.
     pub by: String,
@@ -116,10 +111,10 @@ pub struct ServerState {
     pub speed: f64,
     /// Memory of the process, resident, in bytes.
     pub memory: u64,
-    /// The limiter's configuration, in wall time.
-    pub limiter: LimiterConfigView,
-    /// A gateway's retry layers towards its upstream, outermost first, as JSON in wall time; none
-    /// where the server calls nobody.
+    /// The limiter's configuration, as [`wall::limiter_view`](crate::wall::limiter_view) gives it.
+    pub limiter: serde_json::Value,
+    /// A gateway's retry layers towards its upstream, outermost first, as
+    /// [`wall::layer_views`](crate::wall::layer_views) gives them; none where the server calls nobody.
     #[serde(default)]
     pub layers: Vec<serde_json::Value>,
     /// Slots in force, after faults.
@@ -141,14 +136,6 @@ pub struct ServerState {
     pub queue_delay: Vec<(f64, u64)>,
     /// Faults in force.
     pub faults: Vec<FaultView>,
-}
-
-/// A limiter's configuration as JSON.
-pub type LimiterConfigView = serde_json::Value;
-
-/// Serialises a limiter's configuration for a state.
-pub fn limiter_view(config: &LimiterConfig) -> LimiterConfigView {
-    serde_json::to_value(config).unwrap_or_default()
 }
 
 /// A server's counters since the process started.
@@ -187,9 +174,9 @@ pub struct LoadState {
     pub rate: f64,
     /// Whether the load has been halted.
     pub halted: bool,
-    /// The retry layers, outermost first, as JSON in scenario time.
+    /// The retry layers, outermost first, as [`wall::layer_views`](crate::wall::layer_views) gives them.
     pub layers: Vec<serde_json::Value>,
-    /// What each layer has done.
+    /// What each layer has done, as [`counter_views`] gives it.
     pub layer_counters: Vec<serde_json::Value>,
     /// Requests issued.
     pub offered: u64,
@@ -201,16 +188,9 @@ pub struct LoadState {
     pub connections: u64,
 }
 
-/// Serialises layers and their counters for a state.
-pub fn layer_views(
-    configs: &[LayerConfig],
-    counters: &[LayerCounters],
-) -> (Vec<serde_json::Value>, Vec<serde_json::Value>) {
-    let view = |value: Result<_, _>| value.unwrap_or_default();
-    (
-        configs.iter().map(|config| view(serde_json::to_value(config))).collect(),
-        counters.iter().map(|counters| view(serde_json::to_value(counters))).collect(),
-    )
+/// What layers have done, as JSON for a state.
+pub fn counter_views(counters: &[LayerCounters]) -> Vec<serde_json::Value> {
+    counters.iter().map(json_of).collect()
 }
 
 /// The body of every error.

@@ -80,15 +80,6 @@ impl ControlClient {
         self.ask(Method::GET, &["state"], None).await
     }
 
-    /// The state of a load generator.
-    ///
-    /// # Errors
-    ///
-    /// As [`ClientError`] says.
-    pub async fn load_state(&self) -> Result<LoadState, ClientError> {
-        self.ask(Method::GET, &["state"], None).await
-    }
-
     /// The faults in force at a server.
     ///
     /// # Errors
@@ -179,33 +170,6 @@ impl ControlClient {
         cause: &Cause,
     ) -> Result<Pulled<LoadState>, ClientError> {
         self.pull(lever, cause).await
-    }
-
-    /// Halts the load.
-    ///
-    /// # Errors
-    ///
-    /// As [`ClientError`] says.
-    pub async fn halt(&self, cause: &Cause) -> Result<LoadState, ClientError> {
-        self.ask(Method::POST, &["halt"], Some(body_of(cause))).await
-    }
-
-    /// Lets the load go on.
-    ///
-    /// # Errors
-    ///
-    /// As [`ClientError`] says.
-    pub async fn resume(&self, cause: &Cause) -> Result<LoadState, ClientError> {
-        self.ask(Method::POST, &["resume"], Some(body_of(cause))).await
-    }
-
-    /// Puts back what levers changed at a load generator.
-    ///
-    /// # Errors
-    ///
-    /// As [`ClientError`] says.
-    pub async fn reset_load(&self, cause: &Cause) -> Result<LoadState, ClientError> {
-        self.ask(Method::POST, &["reset"], Some(body_of(cause))).await
     }
 
     /// The metrics in Prometheus's text format.

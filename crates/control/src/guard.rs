@@ -116,8 +116,7 @@ impl Guard {
 
 /// Checks a request, reads its body, hands it on, and writes refusals to the audit log.
 pub(crate) async fn guard(guard: &Guard, audit: &Audit, request: Request, next: Next) -> Response {
-    let peer = request.extensions().get::<Peer>().copied();
-    let peer = peer.unwrap_or(Peer(SocketAddr::from(([0, 0, 0, 0], 0))));
+    let peer = Peer::of(request.extensions());
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
     let reads = is_read(&method);
     let checked = checked(guard, peer, request).await;

@@ -155,7 +155,7 @@ impl LeaseKeeper {
         for (name, fault) in table.expire(now) {
             self.feel(&table);
             self.inner.audit.append(AuditEntry {
-                what: crate::plane::json_of(&view(&name, &fault, now)),
+                what: crate::process::json_of(&view(&name, &fault, now)),
                 before: json!({ "faults": before }),
                 after: json!({ "faults": views(&table, now) }),
                 outcome: "its lease ran out".to_owned(),

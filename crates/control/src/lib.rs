@@ -3,7 +3,8 @@
 //! A process that can be controlled implements [`ServerControl`] or [`LoadControl`], makes a
 //! [`Plane`] of it ([`server_plane`], [`load_plane`]) and starts a [`Listener`]. The listener has
 //! its own OS thread and its own runtime, so that an overload of the data plane never delays a
-//! command or a scrape. [`ControlClient`] is the other end.
+//! command or a scrape. A process with routes of its own implements [`Process`] instead.
+//! [`ControlClient`] is the other end.
 //!
 //! Everything here is **wall time**; [`wall`] converts what a scenario says.
 
@@ -13,10 +14,12 @@ mod client;
 mod error;
 mod guard;
 mod lease;
+mod levers;
 mod listener;
 mod load;
 pub mod parse;
 mod plane;
+mod process;
 mod server;
 mod token;
 pub mod wall;
@@ -28,7 +31,8 @@ pub use guard::Guard;
 pub use lease::{LeaseKeeper, LeaseRefusal};
 pub use listener::{Listener, StartError};
 pub use load::{LoadControl, load_plane};
-pub use plane::{Command, Name, Peer, Plane, metrics_response};
+pub use plane::{Name, Peer, Plane};
+pub use process::{Command, Process, process_routes};
 pub use server::{ServerControl, server_plane};
 pub use token::{Token, TokenError};
 

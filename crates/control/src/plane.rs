@@ -9,12 +9,10 @@ use axum::extract::{FromRequestParts, Path};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use http::request::Parts;
-use http::{Method, StatusCode, Uri, header};
-use serde::Serialize;
-use serde_json::{Value, json};
+use http::{Extensions, Method, StatusCode, Uri};
+use serde_json::json;
 
-use crate::api::Cause;
-use crate::audit::{Audit, AuditEntry};
+use crate::audit::Audit;
 use crate::error::ApiError;
 
 /// What a listener serves: routes, and tasks that run beside them on the same runtime.
@@ -53,12 +51,19 @@ impl fmt::Debug for Plane {
 #[derive(Clone, Copy, Debug)]
 pub struct Peer(pub SocketAddr);
 
+impl Peer {
+    /// Who a request with these extensions is from, as its listener has noted.
+    pub(crate) fn of(extensions: &Extensions) -> Self {
+        let nobody = Self(SocketAddr::from(([0, 0, 0, 0], 0)));
+        extensions.get::<Self>().copied().unwrap_or(nobody)
+    }
+}
+
 impl<S: Sync> FromRequestParts<S> for Peer {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
-        let nobody = Self(SocketAddr::from(([0, 0, 0, 0], 0)));
-        Ok(parts.extensions.get::<Self>().copied().unwrap_or(nobody))
+        Ok(Self::of(&parts.extensions))
     }
 }
 
@@ -81,52 +86,6 @@ impl<S: Send + Sync> FromRequestParts<S> for Name {
     }
 }
 
-/// A command on its way into the audit log.
-#[derive(Debug)]
-pub struct Command {
-    audit: Audit,
-    entry: AuditEntry,
-}
-
-impl Command {
-    /// A command that begins in the state `before`.
-    pub fn begin(
-        audit: &Audit,
-        peer: Peer,
-        command: String,
-        what: Value,
-        cause: &Cause,
-        before: Value,
-    ) -> Self {
-        let entry = AuditEntry {
-            what,
-            before,
-            ..AuditEntry::now(cause.clone(), peer.0.to_string(), command)
-        };
-        Self { audit: audit.clone(), entry }
-    }
-
-    /// Writes down that it ended in the state `after`.
-    pub fn done(self, after: Value, outcome: impl Into<String>) {
-        self.audit.append(AuditEntry { after, outcome: outcome.into(), ..self.entry });
-    }
-}
-
-/// `value` as JSON; null where it cannot be.
-pub(crate) fn json_of(value: &impl Serialize) -> Value {
-    serde_json::to_value(value).unwrap_or_default()
-}
-
-/// Metrics as Prometheus reads them, with those that every process has: the audit log's own, and what
-/// was built.
-pub fn metrics_response(text: &str, audit: &Audit) -> Response {
-    // The `prometheus` crate writes infinity as Rust does; the format's own word is `+Inf`.
-    let mut text = text.replace(" inf\n", " +Inf\n");
-    text.push_str(&audit.metrics());
-    text.push_str(BUILD_INFO);
-    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text).into_response()
-}
-
 async fn healthz() -> Response {
     (StatusCode::OK, axum::Json(json!({ "status": "ok" }))).into_response()
 }
@@ -144,15 +103,3 @@ async fn wrong_method(method: Method, uri: Uri) -> ApiError {
         format!("`{}` does not take {method}; the header `Allow` lists what it takes", uri.path()),
     )
 }
-
-const BUILD_INFO: &str = concat!(
-    "# HELP rig_build_info What was built, as labels; always 1.\n",
-    "# TYPE rig_build_info gauge\n",
-    "rig_build_info{version=\"",
-    env!("CARGO_PKG_VERSION"),
-    "\",revision=\"",
-    env!("GOODPUT_REVISION"),
-    "\",rustc=\"",
-    env!("GOODPUT_RUSTC"),
-    "\"} 1\n",
-);

@@ -1,9 +1,8 @@
 use std::sync::Arc;
 
-use axum::Router;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, patch, post};
+use axum::routing::{get, patch};
 use bytes::Bytes;
 use goodput_policy::fault::Effect;
 use goodput_policy::lever::{Lever, LeverTarget};
@@ -11,12 +10,14 @@ use goodput_policy::limiter::LimiterPatch;
 use http::StatusCode;
 use serde_json::{Value, json};
 
-use crate::api::{Cause, FaultRequest, FaultView, Pulled, Removal, ServerState};
+use crate::api::{Cause, FaultRequest, FaultView, Removal, ServerState};
 use crate::audit::Audit;
 use crate::error::ApiError;
 use crate::lease::{LeaseKeeper, LeaseRefusal};
+use crate::levers::{Levered, lever_routes};
 use crate::parse;
-use crate::plane::{self, Command, Name, Peer, Plane};
+use crate::plane::{Name, Peer, Plane};
+use crate::process::{DONE, Process, json_of, process_routes};
 
 /// What a server lends its control plane. Every duration and rate is wall time.
 ///
@@ -57,14 +58,11 @@ pub fn server_plane(control: Arc<dyn ServerControl>, audit: Audit) -> Plane {
     let feels = Arc::clone(&control);
     let keeper = LeaseKeeper::new(audit.clone(), move |effect| feels.set_effect(effect));
     let shared = Arc::new(Shared { control, keeper: keeper.clone(), audit: audit.clone() });
-    let router = Router::new()
-        .route("/state", get(state))
-        .route("/metrics", get(metrics))
+    let router = process_routes::<Shared>()
+        .merge(lever_routes::<Shared>())
         .route("/faults", get(list_faults).post(install))
         .route("/faults/{name}", patch(renew).delete(remove))
-        .route("/reset", post(reset))
         .route("/limiter", patch(patch_limiter))
-        .route("/levers/{name}", post(pull))
         .with_state(shared);
     Plane::new(router, audit).with_task(keeper.run())
 }
@@ -75,32 +73,48 @@ struct Shared {
     audit: Audit,
 }
 
-impl Shared {
+impl Process for Shared {
+    type State = ServerState;
+
     fn state(&self) -> ServerState {
         self.control.state(self.keeper.faults())
     }
 
-    fn begin(&self, peer: Peer, command: String, what: Value, cause: &Cause) -> Command {
-        Command::begin(&self.audit, peer, command, what, cause, digest(&self.state()))
+    fn digest(state: &ServerState) -> Value {
+        json!({
+            "limiter": state.limiter,
+            "slots": state.slots,
+            "capacity": state.capacity,
+            "admitted": state.admitted,
+            "queued": state.queued,
+            "in_service": state.in_service,
+            "faults": state.faults,
+        })
     }
 
-    /// Ends a command well: writes it down and hands the state read back to the answer.
-    fn end(&self, command: Command) -> ServerState {
-        let state = self.state();
-        command.done(digest(&state), "done");
-        state
+    fn metrics(&self) -> String {
+        self.control.metrics()
+    }
+
+    fn audit(&self) -> &Audit {
+        &self.audit
+    }
+}
+
+impl Levered for Shared {
+    const TARGET: LeverTarget = LeverTarget::Server;
+
+    fn pull(&self, lever: &Lever) -> Result<String, String> {
+        self.control.pull(lever)
+    }
+
+    fn reset(&self) {
+        self.keeper.clear();
+        self.control.reset();
     }
 }
 
 type Lent = State<Arc<Shared>>;
-
-async fn state(State(shared): Lent) -> Response {
-    axum::Json(shared.state()).into_response()
-}
-
-async fn metrics(State(shared): Lent) -> Response {
-    plane::metrics_response(&shared.control.metrics(), &shared.audit)
-}
 
 async fn list_faults(State(shared): Lent) -> Response {
     axum::Json(shared.keeper.faults()).into_response()
@@ -110,10 +124,10 @@ async fn install(State(shared): Lent, peer: Peer, body: Bytes) -> Result<Respons
     let request = parse::fault(&body)?;
     let cause = Cause::new(request.by.clone(), request.reason.clone());
     let FaultRequest { name, fault, lease, .. } = &request;
-    let command = shared.begin(peer, "POST /faults".into(), plane::json_of(&request), &cause);
+    let command = shared.begin(peer, "POST /faults", json_of(&request), &cause);
     let view =
         shared.keeper.install(name, *fault, *lease).map_err(|e| lease_error(&e).by(&cause))?;
-    shared.end(command);
+    shared.end(command, DONE);
     Ok((StatusCode::CREATED, axum::Json(view)).into_response())
 }
 
@@ -125,10 +139,9 @@ async fn renew(
 ) -> Result<Response, ApiError> {
     let request = parse::renewal(&body)?;
     let cause = Cause::new(request.by.clone(), request.reason.clone());
-    let what = plane::json_of(&request);
-    let command = shared.begin(peer, format!("PATCH /faults/{name}"), what, &cause);
+    let command = shared.begin(peer, format!("PATCH /faults/{name}"), json_of(&request), &cause);
     let view = shared.keeper.renew(&name, request.lease).map_err(|e| lease_error(&e).by(&cause))?;
-    shared.end(command);
+    shared.end(command, DONE);
     Ok(axum::Json(view).into_response())
 }
 
@@ -141,39 +154,15 @@ async fn remove(
     let cause = parse::cause(&body)?;
     let command = shared.begin(peer, format!("DELETE /faults/{name}"), Value::Null, &cause);
     let removed = shared.keeper.remove(&name);
-    let state = shared.end(command);
+    let state = shared.end(command, DONE);
     Ok(axum::Json(Removal { removed, state }).into_response())
-}
-
-async fn reset(State(shared): Lent, peer: Peer, body: Bytes) -> Result<Response, ApiError> {
-    let cause = parse::cause(&body)?;
-    let command = shared.begin(peer, "POST /reset".into(), Value::Null, &cause);
-    shared.keeper.clear();
-    shared.control.reset();
-    Ok(axum::Json(shared.end(command)).into_response())
 }
 
 async fn patch_limiter(State(shared): Lent, peer: Peer, body: Bytes) -> Result<Response, ApiError> {
     let (patch, cause) = parse::limiter(&body)?;
-    let what = plane::json_of(&patch);
-    let command = shared.begin(peer, "PATCH /limiter".into(), what, &cause);
+    let command = shared.begin(peer, "PATCH /limiter", json_of(&patch), &cause);
     shared.control.patch_limiter(patch).map_err(|error| ApiError::bad_request(error).by(&cause))?;
-    Ok(axum::Json(shared.end(command)).into_response())
-}
-
-async fn pull(
-    State(shared): Lent,
-    Name(name): Name,
-    peer: Peer,
-    body: Bytes,
-) -> Result<Response, ApiError> {
-    let (lever, cause) = parse::lever_at(LeverTarget::Server, &name, &body)?;
-    let what = plane::json_of(&lever);
-    let command = shared.begin(peer, format!("POST /levers/{name}"), what, &cause);
-    let did =
-        shared.control.pull(&lever).map_err(|error| ApiError::bad_request(error).by(&cause))?;
-    let state = shared.end(command);
-    Ok(axum::Json(Pulled { lever: name, did, state }).into_response())
+    Ok(axum::Json(shared.end(command, DONE)).into_response())
 }
 
 fn lease_error(refusal: &LeaseRefusal) -> ApiError {
@@ -182,17 +171,4 @@ fn lease_error(refusal: &LeaseRefusal) -> ApiError {
         LeaseRefusal::Conflict(_) | LeaseRefusal::Full => ApiError::conflict(message),
         LeaseRefusal::NotInForce(_) => ApiError::not_found(message),
     }
-}
-
-/// What the audit log keeps of a state.
-fn digest(state: &ServerState) -> Value {
-    json!({
-        "limiter": state.limiter,
-        "slots": state.slots,
-        "capacity": state.capacity,
-        "admitted": state.admitted,
-        "queued": state.queued,
-        "in_service": state.in_service,
-        "faults": state.faults,
-    })
 }

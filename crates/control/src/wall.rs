@@ -12,6 +12,9 @@ use goodput_policy::budget::{BudgetConfig, Finagle, SreRatio};
 use goodput_policy::lever::Lever;
 use goodput_policy::limiter::{Capacity, LimiterConfig, LimiterPatch};
 use goodput_policy::retry::LayerConfig;
+use serde_json::Value;
+
+use crate::process::json_of;
 
 /// A lever in wall time.
 pub fn lever_to_wall(lever: &Lever, scale: Scale) -> Lever {
@@ -33,8 +36,17 @@ pub fn patch_to_scenario(patch: LimiterPatch, scale: Scale) -> LimiterPatch {
     convert_patch(patch, &Converter::to_scenario(scale))
 }
 
-/// A limiter's configuration in wall time, for a state.
-pub fn limiter_to_wall(config: &LimiterConfig, scale: Scale) -> LimiterConfig {
+/// A limiter's configuration in wall time, as JSON for a state.
+pub fn limiter_view(config: &LimiterConfig, scale: Scale) -> Value {
+    json_of(&limiter_to_wall(config, scale))
+}
+
+/// Retry layers in wall time, as JSON for a state.
+pub fn layer_views(layers: &[LayerConfig], scale: Scale) -> Vec<Value> {
+    layers.iter().map(|layer| json_of(&layer_to_wall(layer, scale))).collect()
+}
+
+fn limiter_to_wall(config: &LimiterConfig, scale: Scale) -> LimiterConfig {
     let converter = Converter::to_wall(scale);
     LimiterConfig {
         capacity: converter.capacity(config.capacity),
@@ -43,8 +55,7 @@ pub fn limiter_to_wall(config: &LimiterConfig, scale: Scale) -> LimiterConfig {
     }
 }
 
-/// A retry layer in wall time, for a state.
-pub fn layer_to_wall(layer: &LayerConfig, scale: Scale) -> LayerConfig {
+fn layer_to_wall(layer: &LayerConfig, scale: Scale) -> LayerConfig {
     let converter = Converter::to_wall(scale);
     let Backoff { base, cap, .. } = layer.backoff;
     LayerConfig {

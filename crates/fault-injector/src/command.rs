@@ -3,7 +3,6 @@ use std::time::Duration;
 use goodput_control::api::{Cause, FaultRequest, FaultView, Removal, ServerState};
 use goodput_control::{ClientError, ControlClient, LeaseKeeper};
 use goodput_policy::fault::FaultKind;
-use goodput_policy::lever::{Lever, LeverTarget};
 
 /// Why a command did not do what it says.
 #[derive(Debug, thiserror::Error)]
@@ -91,20 +90,4 @@ pub async fn reset(client: &ControlClient, cause: &Cause) -> Result<ServerState,
         return Ok(state);
     }
     Err(CommandError::StillInForce(state.faults.into_iter().map(|fault| fault.name).collect()))
-}
-
-/// Pulls a lever, given in wall time, at the control plane that it acts on, and says what it did.
-///
-/// # Errors
-///
-/// Where the process refuses or does not answer.
-pub async fn pull(
-    client: &ControlClient,
-    lever: &Lever,
-    cause: &Cause,
-) -> Result<String, CommandError> {
-    Ok(match lever.target() {
-        LeverTarget::Server => client.pull_at_server(lever, cause).await?.did,
-        LeverTarget::LoadGenerator => client.pull_at_load(lever, cause).await?.did,
-    })
 }

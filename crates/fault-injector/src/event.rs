@@ -1,8 +1,6 @@
 use goodput_clock::Timestamp;
 use serde::Serialize;
 
-use crate::hold::Seen;
-
 /// What a timeline did, or failed to do.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InjectorEvent {
@@ -23,8 +21,6 @@ pub enum InjectorEventKind {
         tier: String,
         /// What it does, in words.
         what: String,
-        /// The fault and the tier's capacity, as read back.
-        seen: Box<Seen>,
     },
     /// A fault ended, as read back.
     FaultEnded {
@@ -89,7 +85,7 @@ impl From<&InjectorEvent> for EventView {
 impl std::fmt::Display for InjectorEventKind {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::FaultStarted { name, tier, what, .. } => {
+            Self::FaultStarted { name, tier, what } => {
                 write!(f, "fault {name} at {tier} in force: {what}")
             }
             Self::FaultEnded { name, tier, lost: false } => {

@@ -16,7 +16,7 @@ mod targets;
 mod terms;
 mod timeline;
 
-pub use command::{CommandError, clear, detach, list, pull, reset};
+pub use command::{CommandError, clear, detach, list, reset};
 pub use event::{InjectorEvent, InjectorEventKind};
 pub use hold::{HoldEnd, HoldError, HoldRequest, Seen, hold};
 pub use play::{PlayFailure, PlayReport};

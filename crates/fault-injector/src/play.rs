@@ -3,8 +3,6 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::Instant;
 
 use goodput_clock::Timestamp;
-use goodput_control::ControlClient;
-use goodput_control::api::Cause;
 use goodput_control::wall::lever_to_wall;
 use goodput_policy::lever::{Lever, LeverTarget};
 use goodput_scenario::{PlannedFault, PlannedLever};
@@ -12,6 +10,7 @@ use serde::Serialize;
 use tokio::task::JoinSet;
 use tokio::time::sleep_until;
 
+use crate::command;
 use crate::event::{InjectorEvent, InjectorEventKind};
 use crate::hold::{HoldEnd, HoldError, HoldRequest, hold};
 use crate::stop::Stop;
@@ -45,17 +44,12 @@ pub struct PlayFailure {
     pub problem: String,
 }
 
-impl PlayReport {
-    /// Whether everything was injected, pulled and ended as planned.
-    pub const fn is_clean(&self) -> bool {
-        self.faults_unseen.is_empty()
-            && self.faults_lost.is_empty()
-            && self.unreverted.is_empty()
-            && self.levers_failed.is_empty()
-    }
-}
-
-/// Plays a timeline to its end, or until `stop` is pulled; reverts in both cases.
+/// Plays a timeline to its end, or until `stop` is pulled. Its faults are over then; where it was
+/// stopped, what its levers left behind at servers is put back too.
+///
+/// # Panics
+///
+/// Where playing a fault or a lever has panicked: nobody knows then what is in force.
 pub(crate) async fn play(
     timeline: Timeline,
     targets: Targets,
@@ -80,7 +74,11 @@ pub(crate) async fn play(
         let player = Arc::clone(&player);
         tasks.spawn(async move { player.lever(&lever).await });
     }
-    while tasks.join_next().await.is_some() {}
+    while let Some(ended) = tasks.join_next().await {
+        if let Some(panic) = ended.err().and_then(|error| error.try_into_panic().ok()) {
+            std::panic::resume_unwind(panic);
+        }
+    }
     if stop.is_pulled() {
         player.put_levers_back().await;
     }
@@ -115,10 +113,9 @@ impl Player {
             terms: self.options.terms,
             cause: self.options.cause.clone(),
         };
-        let ended = hold(client, &request, &self.stop, |seen| {
-            let what = planned.kind.to_string();
-            let (name, tier, seen) = (name.clone(), tier.clone(), Box::new(seen.clone()));
-            self.tell(InjectorEventKind::FaultStarted { name, tier, what, seen });
+        let ended = hold(client, &request, &self.stop, |_| {
+            let (name, tier, what) = (name.clone(), tier.clone(), planned.kind.to_string());
+            self.tell(InjectorEventKind::FaultStarted { name, tier, what });
         })
         .await;
         match ended {
@@ -197,8 +194,8 @@ impl Player {
         };
         for tier in touched {
             let Ok((_, client)) = self.targets.tier(Some(&tier)) else { continue };
-            if let Err(problem) = reset_tier(client, &self.options.cause).await {
-                let failed = failure("levers", Some(&tier), problem);
+            if let Err(error) = command::reset(client, &self.options.cause).await {
+                let failed = failure("levers", Some(&tier), error.to_string());
                 self.note(|report| report.unreverted.push(failed));
             }
         }
@@ -242,11 +239,6 @@ impl Player {
         // Whoever does not listen any more has the report.
         let _ = self.events.send(InjectorEvent { at, kind });
     }
-}
-
-async fn reset_tier(client: &ControlClient, cause: &Cause) -> Result<(), String> {
-    let state = client.reset_server(cause).await.map_err(|error| error.to_string())?;
-    if state.faults.is_empty() { Ok(()) } else { Err("faults are still in force".to_owned()) }
 }
 
 fn failure(name: &str, tier: Option<&str>, problem: String) -> PlayFailure {

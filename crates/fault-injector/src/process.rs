@@ -64,11 +64,11 @@ impl Injector {
     pub fn shutdown(self) -> Vec<String> {
         self.desk.stop_all();
         let began = Instant::now();
-        while self.desk.is_busy() && began.elapsed() < LONGEST_REVERT {
+        while !self.desk.not_ended().is_empty() && began.elapsed() < LONGEST_REVERT {
             std::thread::sleep(Duration::from_millis(10));
         }
         let mut left = self.desk.unconfirmed();
-        left.extend(self.desk.held_names());
+        left.extend(self.desk.not_ended());
         self.listener.shutdown();
         left
     }

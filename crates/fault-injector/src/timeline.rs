@@ -76,9 +76,9 @@ impl Timeline {
         Ok(())
     }
 
-    /// Plays it on a thread and a runtime of its own, until its end or until it is stopped. Then every
-    /// fault is ended and read back, and what its levers left behind at servers is reset; neither
-    /// can be interrupted.
+    /// Plays it on a thread and a runtime of its own, until its last event or until it is stopped. Every
+    /// fault is ended and read back, and where it is stopped what its levers left behind at servers is
+    /// reset; neither can be interrupted. Without a stop, levers stay as they were pulled.
     ///
     /// # Errors
     ///

@@ -7,13 +7,14 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use goodput_client::Client;
-use goodput_clock::{Rate, Scale};
+use goodput_client::{Client, WallClock};
+use goodput_clock::Rate;
 use goodput_control::LoadControl;
-use goodput_control::api::{LoadState, layer_views};
-use goodput_control::wall::lever_to_scenario;
+use goodput_control::api::{LoadState, counter_views};
+use goodput_control::wall::{layer_views, lever_to_scenario};
 use goodput_policy::lever::Lever;
 use goodput_policy::retry::{LayerConfig, LayerCounters, Layers};
+use goodput_scenario::Load;
 use tokio::sync::Notify;
 
 use crate::fold::Fold;
@@ -24,10 +25,11 @@ use crate::metrics::Metrics;
 pub(crate) struct Board {
     pub(crate) client: Client<Fold>,
     pub(crate) metrics: Metrics,
-    pub(crate) scale: Scale,
-    pub(crate) epoch: Instant,
+    pub(crate) clock: WallClock,
     pub(crate) scenario: String,
     pub(crate) target: String,
+    /// The load as configured.
+    pub(crate) load: Load,
     /// The layers as configured.
     pub(crate) layers: Vec<LayerConfig>,
     /// Wakes the load's thread for a command.
@@ -47,13 +49,23 @@ pub(crate) enum Command {
     Halt,
     /// Go on with new requests.
     Resume,
-    /// End the load.
+    /// End the load; what is in flight may still end.
     Stop,
+    /// End the load and wait for nothing.
+    Abandon,
 }
 
-/// Figures of the last tick.
+/// What is shown of a load.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Figures {
+    pub(crate) load: LoadFigures,
+    pub(crate) counters: Vec<LayerCounters>,
+    pub(crate) configs: Vec<LayerConfig>,
+}
+
+/// What the load's thread knows of the load at a tick.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct LoadFigures {
     /// New requests per second of scenario time.
     pub(crate) rate: f64,
     pub(crate) halted: bool,
@@ -61,8 +73,6 @@ pub(crate) struct Figures {
     pub(crate) good: u64,
     pub(crate) in_flight: u64,
     pub(crate) connections: u64,
-    pub(crate) counters: Vec<LayerCounters>,
-    pub(crate) configs: Vec<LayerConfig>,
 }
 
 pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -73,16 +83,31 @@ impl Board {
     /// Asks the load's thread to do something, and shows it as done.
     pub(crate) fn call(&self, command: Command) {
         {
-            let mut figures = locked(&self.figures);
+            let mut commands = locked(&self.commands);
+            let shown = &mut locked(&self.figures).load;
             match command {
-                Command::Rate(rate) => figures.rate = rate.per_second(),
-                Command::Halt | Command::Stop => figures.halted = true,
-                Command::Resume => figures.halted = false,
-                Command::Scheduled => {}
+                Command::Rate(rate) => shown.rate = rate.per_second(),
+                Command::Scheduled => shown.rate = self.load.rate_at(self.clock.now()),
+                Command::Halt | Command::Stop | Command::Abandon => shown.halted = true,
+                Command::Resume => shown.halted = false,
             }
+            commands.push(command);
         }
-        locked(&self.commands).push(command);
         self.called.notify_one();
+    }
+
+    /// Shows the figures of a tick. While somebody else has them, nothing is shown: the load does not
+    /// wait for readers. What a command has changed stays as it is shown until it has been obeyed.
+    pub(crate) fn publish(&self, load: LoadFigures, layers: &Layers) {
+        let (Ok(commands), Ok(mut figures)) = (self.commands.try_lock(), self.figures.try_lock())
+        else {
+            return;
+        };
+        let LoadFigures { rate, halted, .. } =
+            if commands.is_empty() { load } else { figures.load };
+        figures.load = LoadFigures { rate, halted, ..load };
+        figures.counters.clear();
+        figures.counters.extend_from_slice(layers.counters());
     }
 
     /// Pulls a lever of scenario time, and says what it did.
@@ -115,22 +140,22 @@ pub(crate) struct Controlled(pub(crate) Arc<Board>);
 impl LoadControl for Controlled {
     fn state(&self) -> LoadState {
         let board = &self.0;
-        let figures = locked(&board.figures).clone();
-        let (layers, layer_counters) = layer_views(&figures.configs, &figures.counters);
+        let Figures { load, counters, configs } = locked(&board.figures).clone();
+        let scale = board.clock.scale();
         LoadState {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             scenario: board.scenario.clone(),
             target: board.target.clone(),
-            elapsed: Instant::now().saturating_duration_since(board.epoch).as_secs_f64(),
-            speed: board.scale.speed(),
-            rate: board.scale.rate_to_wall(figures.rate),
-            halted: figures.halted,
-            layers,
-            layer_counters,
-            offered: figures.offered,
-            good: figures.good,
-            in_flight: figures.in_flight,
-            connections: figures.connections,
+            elapsed: Instant::now().saturating_duration_since(board.clock.epoch()).as_secs_f64(),
+            speed: scale.speed(),
+            rate: scale.rate_to_wall(load.rate),
+            halted: load.halted,
+            layers: layer_views(&configs, scale),
+            layer_counters: counter_views(&counters),
+            offered: load.offered,
+            good: load.good,
+            in_flight: load.in_flight,
+            connections: load.connections,
         }
     }
 
@@ -139,7 +164,7 @@ impl LoadControl for Controlled {
     }
 
     fn pull(&self, lever: &Lever) -> Result<String, String> {
-        self.0.pull_scenario(&lever_to_scenario(lever, self.0.scale))
+        self.0.pull_scenario(&lever_to_scenario(lever, self.0.clock.scale()))
     }
 
     fn halt(&self) {

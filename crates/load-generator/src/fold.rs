@@ -33,6 +33,7 @@ pub(crate) fn recorder() -> ClientRecorder {
 impl Observer for Fold {
     fn on_request_begin(&mut self, at: Timestamp, intended: Timestamp) {
         self.recorder.offered(at, intended);
+        self.hot.started();
     }
 
     fn on_request_sent(&mut self, at: Timestamp, lag: Duration) {

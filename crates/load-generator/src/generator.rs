@@ -7,7 +7,9 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Instant, SystemTime};
 
-use goodput_client::{Alarm, Client, ClientConfig, Protocol, Target, WallClock, raise_file_limit};
+use goodput_client::{
+    Alarm, Client, ClientConfig, Protocol, Target, WallClock, peak_memory, raise_file_limit,
+};
 use goodput_clock::Timestamp;
 use goodput_control::{Listener, load_plane};
 use goodput_policy::lever::Lever;
@@ -18,12 +20,11 @@ use goodput_scenario::{Protocol as ScenarioProtocol, Scenario};
 use tokio::runtime::Runtime;
 use tokio::sync::Notify;
 
-use crate::board::{Board, Command, Controlled, Figures};
+use crate::board::{Board, Command, Controlled, Figures, LoadFigures};
 use crate::config::{GeneratorConfig, StartError};
 use crate::fold::{Fold, recorder};
 use crate::load_thread::{LoadThread, Progress};
 use crate::metrics::{RunInfo, metrics};
-use crate::process::memory_peak;
 use crate::template::Requests;
 
 /// A window that is complete.
@@ -64,7 +65,7 @@ pub struct GeneratorReport {
 
 /// A load that runs on a thread of its own.
 ///
-/// To drop it ends the load at once.
+/// To drop it ends the load at once, and waits for nothing that is in flight.
 #[derive(Debug)]
 pub struct Generator {
     board: Arc<Board>,
@@ -109,7 +110,6 @@ impl Generator {
             alarm,
             configured: schedule.clone(),
             schedule,
-            load: scenario.load,
             requests,
             clients: scenario.client.clients.max(1),
             deadline: scenario.client.deadline,
@@ -195,7 +195,7 @@ impl Generator {
             send_lag_p99_wall: self.clock.scale().to_wall(lag).as_secs_f64(),
             layers,
             connects,
-            memory_peak: memory_peak(),
+            memory_peak: peak_memory(),
         }
     }
 }
@@ -203,7 +203,7 @@ impl Generator {
 impl Drop for Generator {
     fn drop(&mut self) {
         if let Some(thread) = self.thread.take() {
-            self.board.call(Command::Stop);
+            self.board.call(Command::Abandon);
             // A panic of the thread has been printed by its hook.
             let _ = thread.join();
         }
@@ -253,18 +253,17 @@ fn board(config: &GeneratorConfig, target: Target, clock: WallClock) -> Result<B
     let fold = Fold::new(hot, config.scale);
     let client = Client::new(client_config(scenario, target, config), clock, fold);
     let figures = Figures {
-        rate: scenario.load.rate.per_second(),
+        load: LoadFigures { rate: scenario.load.rate.per_second(), ..LoadFigures::default() },
         counters: told.counters().to_vec(),
         configs: layers.clone(),
-        ..Figures::default()
     };
     Ok(Board {
         client,
         metrics,
-        scale: config.scale,
-        epoch: config.epoch,
+        clock,
         scenario: scenario.name.clone(),
         target: name,
+        load: scenario.load.clone(),
         layers,
         called: Notify::new(),
         commands: Mutex::default(),

@@ -14,7 +14,6 @@ mod fold;
 mod generator;
 mod load_thread;
 mod metrics;
-mod process;
 mod template;
 
 pub use config::{ControlConfig, GeneratorConfig, StartError};

@@ -9,12 +9,10 @@ use std::time::{Duration, Instant};
 
 use goodput_client::{Alarm, WallClock};
 use goodput_clock::{Rate, Timestamp};
-use goodput_scenario::Load;
 use goodput_scenario::schedule::Schedule;
 
-use crate::board::{Board, Command, Figures, locked};
+use crate::board::{Board, Command, LoadFigures, locked};
 use crate::generator::FinishedWindow;
-use crate::metrics::LoadFigures;
 use crate::template::Requests;
 
 /// The load's thread.
@@ -22,7 +20,6 @@ pub(crate) struct LoadThread {
     pub(crate) board: Arc<Board>,
     pub(crate) clock: WallClock,
     pub(crate) alarm: Alarm,
-    pub(crate) load: Load,
     /// The schedule as configured, to return to.
     pub(crate) configured: Schedule,
     pub(crate) schedule: Schedule,
@@ -87,8 +84,10 @@ impl LoadThread {
 
     /// Lets requests in flight end, for a while.
     async fn run_dry(&mut self, board: &Board) -> bool {
-        let give_up = Instant::now() + self.drain;
+        let began = Instant::now();
         loop {
+            self.obey();
+            let give_up = began + self.drain;
             board.client.on_wakeup();
             self.tick(self.clock.scale().to_scenario(DRAIN_TICK));
             let left = board.client.status().requests_in_flight;
@@ -120,6 +119,10 @@ impl LoadThread {
                     self.progress.halted = false;
                 }
                 Command::Stop => self.progress.stopped = true,
+                Command::Abandon => {
+                    self.progress.stopped = true;
+                    self.drain = Duration::ZERO;
+                }
             }
         }
     }
@@ -184,37 +187,26 @@ impl LoadThread {
         let length = length.as_nanos().max(1) as u64;
         let next = (now.as_nanos() / length + 1).saturating_mul(length);
         self.progress.next_tick = Timestamp::from_nanos(next);
-        let status = self.board.client.status();
-        let rate = self.progress.rate.unwrap_or_else(|| self.load.rate_at(now));
-        let (halted, offered) = (self.progress.halted, self.progress.offered);
         let board = &self.board;
-        let (in_flight, connections) = (status.requests_in_flight, status.connections);
-        let load = LoadFigures { rate, offered, in_flight, connections };
+        let status = board.client.status();
+        let progress = &self.progress;
+        let rate = progress.rate.unwrap_or_else(|| board.load.rate_at(now));
         board.client.with_layers(|layers, fold| {
             while let Some((second, window)) = fold.recorder.next_window(now) {
                 // Whoever does not listen does not want them.
                 let _ = self.windows.send(FinishedWindow { second, window });
             }
             fold.hot.flush();
+            let load = LoadFigures {
+                rate,
+                halted: progress.halted || progress.stopped,
+                offered: progress.offered,
+                good: fold.recorder.good_total(),
+                in_flight: status.requests_in_flight,
+                connections: status.connections,
+            };
             board.metrics.update(now, layers, load);
-            // A reader that holds the figures now gets the next ones.
-            if let Ok(mut figures) = board.figures.try_lock() {
-                let configs = std::mem::take(&mut figures.configs);
-                let mut counters = std::mem::take(&mut figures.counters);
-                counters.clear();
-                counters.extend_from_slice(layers.counters());
-                let good = fold.recorder.good_total();
-                *figures = Figures {
-                    rate,
-                    halted,
-                    offered,
-                    good,
-                    in_flight,
-                    connections,
-                    counters,
-                    configs,
-                };
-            }
+            board.publish(load, layers);
         });
     }
 

@@ -5,7 +5,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use goodput_client::LayerMetrics;
+use goodput_client::{LayerMetrics, registered};
 use goodput_clock::{Scale, Timestamp};
 use goodput_policy::attempt::FailureClass;
 use goodput_policy::retry::Layers;
@@ -18,9 +18,12 @@ use prometheus::{
     Registry, TextEncoder,
 };
 
+use crate::board::LoadFigures;
+
 /// What the hot path counts.
 #[derive(Debug)]
 pub(crate) struct Hot {
+    started: GenericLocalCounter<AtomicU64>,
     outcomes: [GenericLocalCounter<AtomicU64>; OUTCOMES.len()],
     connects: GenericLocalCounter<AtomicU64>,
     duration: LocalHistogram,
@@ -31,6 +34,10 @@ pub(crate) struct Hot {
 impl Hot {
     pub(crate) fn send_lag(&mut self, lag: Duration) {
         self.send_lag.observe(lag.as_secs_f64());
+    }
+
+    pub(crate) fn started(&mut self) {
+        self.started.inc();
     }
 
     pub(crate) fn connected(&mut self) {
@@ -45,6 +52,7 @@ impl Hot {
 
     /// Puts what was counted into the registry.
     pub(crate) fn flush(&mut self) {
+        self.started.flush();
         self.outcomes.iter().for_each(GenericLocalCounter::flush);
         self.connects.flush();
         self.duration.flush();
@@ -57,7 +65,6 @@ impl Hot {
 #[derive(Debug)]
 pub(crate) struct Metrics {
     registry: Registry,
-    started: IntCounter,
     in_flight: IntGauge,
     connections: IntGauge,
     layers: LayerMetrics,
@@ -71,16 +78,6 @@ pub(crate) struct RunInfo<'a> {
     pub(crate) target: &'a str,
     /// When scenario time begins.
     pub(crate) started: SystemTime,
-}
-
-/// What the load's thread knows of the load.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct LoadFigures {
-    /// New requests per second of scenario time.
-    pub(crate) rate: f64,
-    pub(crate) offered: u64,
-    pub(crate) in_flight: u64,
-    pub(crate) connections: u64,
 }
 
 /// Makes the metrics of a client with these layers.
@@ -99,6 +96,12 @@ pub(crate) fn metrics(
         layers.configs().iter().filter_map(|layer| layer.timeout).map(to_wall).collect();
     let requests = counters(&registry, "requests_total", REQUESTS_HELP, &["outcome"])?;
     let hot = Hot {
+        started: counter(
+            &registry,
+            "requests_started_total",
+            "Requests issued by the open-loop schedule (offered load)",
+        )?
+        .local(),
         outcomes: OUTCOMES.map(|outcome| requests.with_label_values(&[outcome]).local()),
         connects: counter(&registry, "connects_total", "Connections established")?.local(),
         duration: histogram(
@@ -124,11 +127,6 @@ pub(crate) fn metrics(
         .local(),
     };
     let metrics = Metrics {
-        started: counter(
-            &registry,
-            "requests_started_total",
-            "Requests issued by the open-loop schedule (offered load)",
-        )?,
         in_flight: gauge(&registry, "requests_in_flight", "Requests that have not ended")?,
         connections: gauge(&registry, "connections_open", "Connections open or being opened")?,
         layers: LayerMetrics::new(&registry, layers.configs(), scale)?,
@@ -141,7 +139,6 @@ pub(crate) fn metrics(
 impl Metrics {
     /// Brings everything up to date but what [`Hot`] counts.
     pub(crate) fn update(&self, now: Timestamp, layers: &Layers, load: LoadFigures) {
-        raise(&self.started, load.offered);
         self.in_flight.set(load.in_flight.cast_signed());
         self.connections.set(load.connections.cast_signed());
         self.layers.update(now, layers, load.rate);
@@ -158,16 +155,14 @@ impl Metrics {
 
 /// What is said about the run and the process.
 fn about(registry: &Registry, run: &RunInfo<'_>) -> prometheus::Result<()> {
-    let info = GaugeVec::new(
-        Opts::new("rig_run_info", "The run, as labels; always 1"),
-        &["run_id", "scenario", "seed", "target"],
-    )?;
-    registry.register(Box::new(info.clone()))?;
+    let info = Opts::new("rig_run_info", "The run, as labels; always 1");
+    let labels = ["run_id", "scenario", "seed", "target"];
+    let info = registered(registry, GaugeVec::new(info, &labels))?;
     let started = run.started.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let id = format!("{}-{}", run.scenario, started.as_secs());
     info.with_label_values(&[id.as_str(), run.scenario, run.seed, run.target]).set(1.0);
-    let start = Gauge::new("rig_run_start_timestamp_seconds", "When scenario time began")?;
-    registry.register(Box::new(start.clone()))?;
+    let start = Gauge::new("rig_run_start_timestamp_seconds", "When scenario time began");
+    let start = registered(registry, start)?;
     start.set(started.as_secs_f64());
     registry.register(Box::new(ProcessCollector::for_self()))
 }
@@ -179,11 +174,6 @@ fn outcome(end: RequestEnd) -> usize {
         RequestEnd::Failed(class) => OUTCOME_OF_CLASS.get(class).copied().unwrap_or(4),
         RequestEnd::Unsent => 5,
     }
-}
-
-/// Counts a counter up to `total`; a total never falls.
-fn raise(counter: &IntCounter, total: u64) {
-    counter.inc_by(total.saturating_sub(counter.get()));
 }
 
 /// Bounds from `first` upwards, with one exactly at each time-out.
@@ -203,9 +193,7 @@ fn attempts(most: u64) -> Vec<f64> {
 }
 
 fn counter(registry: &Registry, name: &str, help: &str) -> prometheus::Result<IntCounter> {
-    let counter = IntCounter::new(format!("rig_client_{name}"), help)?;
-    registry.register(Box::new(counter.clone()))?;
-    Ok(counter)
+    registered(registry, IntCounter::new(format!("rig_client_{name}"), help))
 }
 
 fn counters(
@@ -214,15 +202,12 @@ fn counters(
     help: &str,
     labels: &[&str],
 ) -> prometheus::Result<IntCounterVec> {
-    let counters = IntCounterVec::new(Opts::new(format!("rig_client_{name}"), help), labels)?;
-    registry.register(Box::new(counters.clone()))?;
-    Ok(counters)
+    let opts = Opts::new(format!("rig_client_{name}"), help);
+    registered(registry, IntCounterVec::new(opts, labels))
 }
 
 fn gauge(registry: &Registry, name: &str, help: &str) -> prometheus::Result<IntGauge> {
-    let gauge = IntGauge::new(format!("rig_client_{name}"), help)?;
-    registry.register(Box::new(gauge.clone()))?;
-    Ok(gauge)
+    registered(registry, IntGauge::new(format!("rig_client_{name}"), help))
 }
 
 fn histogram(
@@ -232,9 +217,7 @@ fn histogram(
     bounds: Vec<f64>,
 ) -> prometheus::Result<Histogram> {
     let opts = HistogramOpts::new(format!("rig_client_{name}"), help).buckets(bounds);
-    let histogram = Histogram::with_opts(opts)?;
-    registry.register(Box::new(histogram.clone()))?;
-    Ok(histogram)
+    registered(registry, Histogram::with_opts(opts))
 }
 
 const REQUESTS_HELP: &str = "Requests that ended, by the outcome that the user saw; good is \

@@ -4,15 +4,13 @@
 #![expect(clippy::unwrap_used, reason = "a test fails where it cannot go on")]
 
 mod common;
-#[path = "../../client/tests/server/mod.rs"]
-mod server;
 
 use std::time::Duration;
 
 use common::{config, layer, scenario};
 use goodput_load_generator::Generator;
 use goodput_scenario::Arrivals;
-use server::Server;
+use goodput_test_support::PathServer;
 
 /// What a freeze of a second did to a schedule of 2,000/s.
 #[derive(Debug)]
@@ -25,7 +23,7 @@ struct Freeze {
 
 /// At ten times the speed a window of the run log is a tenth of a second.
 fn freeze() -> Freeze {
-    let server = Server::start();
+    let server = PathServer::start();
     let mut scenario = scenario(200.0, 25.0, "/orders/{order}");
     scenario.load.arrivals = Arrivals::Constant;
     scenario.client.layers = vec![layer("client", Some(Duration::from_secs(200)), 0)];

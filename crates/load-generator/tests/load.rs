@@ -1,22 +1,24 @@
 //! The load generator against a server that counts.
 
 #![expect(clippy::unwrap_used, reason = "a test fails where it cannot go on")]
+#![expect(clippy::float_cmp, reason = "rates and speeds are exact in floating point")]
 
 mod common;
-#[path = "../../client/tests/server/mod.rs"]
-mod server;
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use common::{config, layer, scenario};
 use goodput_clock::Rate;
+use goodput_control::ControlClient;
+use goodput_control::api::{LoadState, Pulled};
 use goodput_load_generator::{
     ControlConfig, FinishedWindow, Generator, GeneratorConfig, GeneratorReport,
 };
 use goodput_policy::lever::Lever;
-use server::Server;
+use goodput_test_support::{PathServer, any_port, block_on, client, wait_for};
+use http::Method;
+use serde_json::{Value, json};
 
 fn sum(report: &GeneratorReport, figure: impl Fn(&FinishedWindow) -> u64) -> u64 {
     report.windows.iter().map(figure).sum()
@@ -37,7 +39,7 @@ fn by_class(
 
 #[test]
 fn windows_and_totals_equal_what_the_server_counted_to_the_request() {
-    let server = Server::start();
+    let server = PathServer::start();
     let mut scenario = scenario(300.0, 8.0, "/every/5");
     scenario.client.layers =
         vec![layer("gateway", None, 1), layer("client", Some(Duration::from_secs(10)), 1)];
@@ -75,7 +77,7 @@ fn windows_and_totals_equal_what_the_server_counted_to_the_request() {
 
 #[test]
 fn a_server_that_never_answers_is_offered_the_whole_schedule_and_connections_stay_capped() {
-    let server = Server::start();
+    let server = PathServer::start();
     let mut scenario = scenario(100.0, 10.0, "/silent");
     scenario.client.layers = vec![layer("client", Some(Duration::from_secs(2)), 0)];
     scenario.client.max_connections = 50;
@@ -96,23 +98,21 @@ fn a_server_that_never_answers_is_offered_the_whole_schedule_and_connections_sta
 
 #[test]
 fn levers_act_while_the_load_runs() {
-    let server = Server::start();
+    let server = PathServer::start();
     let mut config = config(scenario(200.0, 60.0, "/status/503"), &server, 10.0);
     config.scenario.client.layers = vec![layer("client", Some(Duration::from_secs(5)), 3)];
     let generator = Generator::start(config).unwrap();
     // Two seconds of 200 requests with three retries each.
-    wait_until("the retries", || server.seen().len() > 1_700);
+    wait_for("the retries", || server.seen().len() > 1_700);
     let retries = Lever::Retries { layer: None, retries: 0 };
     assert_eq!(generator.pull(&retries).unwrap(), "retries are now 0 at all layers");
     let pulled = generator.clock().now().as_secs_f64();
     let unknown = Lever::Retries { layer: Some("nope".to_owned()), retries: 0 };
     assert!(generator.pull(&unknown).unwrap_err().contains("`client`"));
     assert!(generator.pull(&Lever::ShedQueue).is_err());
-    wait_until("three more seconds", || {
-        generator.clock().now().as_secs_f64() > pulled.ceil() + 3.0
-    });
+    wait_for("three more seconds", || generator.clock().now().as_secs_f64() > pulled.ceil() + 3.0);
     generator.halt();
-    wait_until("a standstill", || {
+    wait_for("a standstill", || {
         let seen = server.seen().len();
         std::thread::sleep(Duration::from_millis(200));
         server.seen().len() == seen
@@ -121,7 +121,7 @@ fn levers_act_while_the_load_runs() {
     generator.pull(&Lever::Rate { rate: Rate::new(20.0).unwrap() }).unwrap();
     let resumed = generator.clock().now().as_secs_f64();
     generator.resume();
-    wait_until("a hundred requests", || server.seen().len() >= halted + 100);
+    wait_for("a hundred requests", || server.seen().len() >= halted + 100);
     // 20/s for 5 s of scenario time; at 200/s it were half a second.
     let took = generator.clock().now().as_secs_f64() - resumed;
     assert!(took > 3.0, "{took}");
@@ -138,64 +138,76 @@ fn levers_act_while_the_load_runs() {
 
 #[test]
 fn the_control_plane_shows_state_and_metrics_in_wall_time() {
-    let server = Server::start();
-    let mut config = config(scenario(100.0, 100.0, "/"), &server, 10.0);
-    let bind = SocketAddr::from(([127, 0, 0, 1], 0));
-    config.control = Some(ControlConfig { bind, ..ControlConfig::default() });
-    let generator = Generator::start(config).unwrap();
-    let addr = generator.control_addr().unwrap();
-    let started = || {
-        let metrics = http_get(addr, "/metrics");
+    let server = PathServer::start();
+    let (_generator, control) = controlled(&server);
+    let metrics = || block_on(control.metrics()).unwrap();
+    wait_for("a hundred requests", || {
+        let metrics = metrics();
         let line = metrics.lines().find(|l| l.starts_with("rig_client_requests_started_total"));
-        line.unwrap().rsplit(' ').next().unwrap().parse::<f64>().unwrap()
-    };
-    wait_until("a hundred requests", || started() > 100.0);
-    let state = http_get(addr, "/state");
-    assert!(state.contains("\"rate\":1000.0"), "{state}");
-    assert!(state.contains("\"scenario\":\"test\""), "{state}");
-    let metrics = http_get(addr, "/metrics");
+        line.unwrap().rsplit(' ').next().unwrap().parse::<f64>().unwrap() > 100.0
+    });
+    let state = state(&control);
+    assert_eq!((state.scenario.as_str(), state.speed), ("test", 10.0));
+    assert_eq!((state.rate, &state.layers[0]["timeout"]), (1_000.0, &"1s".into()));
+    assert!(state.offered > 100 && !state.halted, "{state:?}");
+    let metrics = metrics();
     assert!(metrics.contains("rig_client_requests_total{outcome=\"good\"} "), "{metrics}");
     assert!(metrics.contains("rig_client_request_duration_seconds_bucket{le=\"1\"}"), "{metrics}");
     assert!(metrics.contains("rig_client_attempt_timeout_seconds{layer=\"client\"} 1"));
-    assert!(http_get(addr, "/healthz").contains("ok"));
-    drop(generator);
+    block_on(control.healthz()).unwrap();
+}
+
+#[test]
+fn what_a_command_has_changed_is_read_back_at_once() {
+    let server = PathServer::start();
+    let (_generator, control) = controlled(&server);
+    for _ in 0..50 {
+        assert!(post(&control, &["halt"], json!({})).halted);
+        assert!(!post(&control, &["resume"], json!({})).halted);
+        let body = json!({ "rate": 500 });
+        let pulled: Pulled<LoadState> =
+            block_on(control.ask(Method::POST, &["levers", "rate"], Some(body))).unwrap();
+        assert_eq!(pulled.state.rate, 500.0);
+        assert_eq!(post(&control, &["reset"], json!({})).rate, 1_000.0);
+    }
+}
+
+/// A load of 1,000 requests per second of wall time, and a client of its control plane.
+fn controlled(server: &PathServer) -> (Generator, ControlClient) {
+    let mut config = config(scenario(100.0, 600.0, "/"), server, 10.0);
+    config.control = Some(ControlConfig { bind: any_port(), ..ControlConfig::default() });
+    let generator = Generator::start(config).unwrap();
+    let control = client(generator.control_addr().unwrap());
+    (generator, control)
+}
+
+fn state(control: &ControlClient) -> LoadState {
+    block_on(control.ask(Method::GET, &["state"], None)).unwrap()
+}
+
+fn post(control: &ControlClient, path: &[&str], body: Value) -> LoadState {
+    block_on(control.ask(Method::POST, path, Some(body))).unwrap()
 }
 
 #[test]
 fn a_load_that_is_dropped_ends_at_once() {
-    let server = Server::start();
+    let server = PathServer::start();
     let mut config = config(scenario(100.0, 1000.0, "/silent"), &server, 1.0);
-    config.drain = Duration::from_millis(50);
+    config.scenario.client.layers = vec![layer("client", Some(Duration::from_secs(200)), 0)];
+    config.drain = Duration::from_secs(200);
+    let generator = Generator::start(config).unwrap();
+    wait_for("a request in flight", || !server.seen().is_empty());
     let start = Instant::now();
-    drop(Generator::start(config).unwrap());
-    assert!(start.elapsed() < Duration::from_secs(5));
+    drop(generator);
+    assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
 }
 
 #[test]
 fn what_cannot_be_sent_is_refused_before_anything_runs() {
-    let server = Server::start();
+    let server = PathServer::start();
     let error = Generator::start(config(scenario(1.0, 1.0, "no-slash"), &server, 1.0)).unwrap_err();
     assert!(error.to_string().starts_with("load.request.path: `no-slash`"), "{error}");
     let config = GeneratorConfig::new(scenario(1.0, 1.0, "/"), "https://127.0.0.1:1");
     assert!(Generator::start(config).unwrap_err().to_string().contains("TLS"));
     assert_eq!(server.accepted(), 0);
-}
-
-fn http_get(addr: SocketAddr, path: &str) -> String {
-    use std::io::{Read, Write};
-    let mut stream = std::net::TcpStream::connect(addr).unwrap();
-    write!(stream, "GET {path} HTTP/1.1\r\nhost: {addr}\r\nconnection: close\r\n\r\n").unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
-    answer
-}
-
-/// Waits for at most 20 s until `met`.
-#[track_caller]
-fn wait_until(what: &str, mut met: impl FnMut() -> bool) {
-    let began = Instant::now();
-    while !met() {
-        assert!(began.elapsed() < Duration::from_secs(20), "never: {what}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
 }

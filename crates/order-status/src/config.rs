@@ -84,6 +84,8 @@ pub struct Bounds {
     pub header_bytes: usize,
     /// The size of a request's body, in bytes; above, 413. Default 1 MiB.
     pub body_bytes: usize,
+    /// How long a request's body may take from its head on, in wall time; longer, 408. Default 30 s.
+    pub body_timeout: Duration,
 }
 
 impl Default for ServerConfig {
@@ -137,7 +139,13 @@ impl GatewayConfig {
 
 impl Default for Bounds {
     fn default() -> Self {
-        Self { backlog: 4096, connections: None, header_bytes: 16 * 1024, body_bytes: 1024 * 1024 }
+        Self {
+            backlog: 4096,
+            connections: None,
+            header_bytes: 16 * 1024,
+            body_bytes: 1024 * 1024,
+            body_timeout: Duration::from_secs(30),
+        }
     }
 }
 

@@ -56,20 +56,22 @@ async fn handle(
 ) -> Result<Response, Response> {
     let intake = &gateway.intake;
     let tier = &intake.tier;
-    let arrived = tier.clock.now();
     let (parts, body) = request.into_parts();
     intake.receive(&parts.headers)?;
-    let caller = intake.caller(&parts.headers)?;
+    let deadline = intake.caller(&parts.headers)?.deadline(&tier.clock);
     let body = intake.body(body).await?;
     let ticket = tier
-        .arrive(caller, Counts::Later)
+        .arrive(deadline, Counts::Later)
         .map_err(|refused| answer::refusal(refused.reason, refused.retry_after))?;
     let presence = ticket.as_ref().map(|ticket| tier.presence(ticket));
-    let deadline = caller.deadline(&tier.clock, arrived);
     let work = Arc::clone(&gateway).work(ticket, parts, body, deadline);
     let response = match tier.on_disconnect() {
         // In a task of its own, which hyper does not drop with the handler.
-        OnDisconnect::Continue => tokio::spawn(work).await.ok().flatten(),
+        OnDisconnect::Continue => match tokio::spawn(work).await {
+            Ok(response) => response,
+            Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+            Err(_) => None,
+        },
         OnDisconnect::Cancel => work.await,
     };
     match response {

@@ -10,6 +10,7 @@ use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::Body as _;
+use tokio::time::timeout;
 
 use crate::answer;
 use crate::config::Bounds;
@@ -21,13 +22,12 @@ use crate::tier::Tier;
 #[derive(Debug)]
 pub(crate) struct Intake {
     pub(crate) tier: Arc<Tier>,
-    header_bytes: usize,
-    body_bytes: usize,
+    bounds: Bounds,
 }
 
 impl Intake {
     pub(crate) const fn new(tier: Arc<Tier>, bounds: Bounds) -> Self {
-        Self { tier, header_bytes: bounds.header_bytes, body_bytes: bounds.body_bytes }
+        Self { tier, bounds }
     }
 
     /// Counts a request and bounds its headers; to be called first, once for each request.
@@ -40,10 +40,10 @@ impl Intake {
         let size = |(name, value): (&http::HeaderName, &http::HeaderValue)| {
             name.as_str().len() + value.len()
         };
-        if headers.iter().map(size).sum::<usize>() <= self.header_bytes {
+        let limit = self.bounds.header_bytes;
+        if headers.iter().map(size).sum::<usize>() <= limit {
             return Ok(());
         }
-        let limit = self.header_bytes;
         let error =
             format!("the headers are larger than {limit} bytes; send fewer or shorter ones");
         Err(self.fail(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, error))
@@ -67,12 +67,12 @@ impl Intake {
     ///
     /// # Errors
     ///
-    /// 413 where it is too large, 400 where it breaks off.
+    /// 413 where it is too large, 408 where it does not come in time, 400 where it breaks off.
     pub(crate) async fn body(&self, body: Body) -> Result<Bytes, Response> {
         if body.is_end_stream() {
             return Ok(Bytes::new());
         }
-        let limit = self.body_bytes;
+        let Bounds { body_bytes: limit, body_timeout, .. } = self.bounds;
         let too_large = || {
             let error = format!("the body is larger than {limit} bytes");
             self.fail(StatusCode::PAYLOAD_TOO_LARGE, error)
@@ -80,10 +80,15 @@ impl Intake {
         if body.size_hint().lower() > limit as u64 {
             return Err(too_large());
         }
-        match Limited::new(body, limit).collect().await {
-            Ok(whole) => Ok(whole.to_bytes()),
-            Err(error) if error.is::<LengthLimitError>() => Err(too_large()),
-            Err(_) => Err(self.fail(StatusCode::BAD_REQUEST, "the body broke off")),
+        match timeout(body_timeout, Limited::new(body, limit).collect()).await {
+            Ok(Ok(whole)) => Ok(whole.to_bytes()),
+            Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
+            Ok(Err(_)) => Err(self.fail(StatusCode::BAD_REQUEST, "the body broke off")),
+            Err(_) => {
+                let millis = body_timeout.as_millis();
+                let error = format!("the body did not come within {millis} ms of its head");
+                Err(self.fail(StatusCode::REQUEST_TIMEOUT, error))
+            }
         }
     }
 

@@ -7,6 +7,7 @@
 
 use std::time::Duration;
 
+use goodput_client::registered;
 use goodput_policy::limiter::Refusal;
 use prometheus::{
     Counter, CounterVec, Gauge, GaugeVec, Histogram, HistogramOpts, HistogramVec, IntCounter,
@@ -54,7 +55,7 @@ pub(crate) struct Metrics {
     pub(crate) retries_received: IntCounter,
     finished: [IntCounter; Outcome::ALL.len()],
     refused: [IntCounter; Refusal::ALL.len()],
-    upstream_refused: [IntCounter; UPSTREAM_REFUSALS.len()],
+    upstream_refused: [IntCounter; UpstreamRefusal::ALL.len()],
     busy_useful: Counter,
     busy_wasted: Counter,
     immediate: IntCounter,
@@ -62,7 +63,7 @@ pub(crate) struct Metrics {
     delay_refused: Histogram,
     service: Histogram,
     gauges: Gauges,
-    faults: Vec<FaultMetrics>,
+    faults: [FaultMetrics; FaultLabel::ALL.len()],
     phases: [IntGauge; PHASES.len()],
 }
 
@@ -108,6 +109,17 @@ pub(crate) enum UpstreamRefusal {
     Expired,
 }
 
+impl UpstreamRefusal {
+    const ALL: [Self; 2] = [Self::Overloaded, Self::Expired];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Overloaded => "upstream-overloaded",
+            Self::Expired => "upstream-expired",
+        }
+    }
+}
+
 /// The kinds of fault, which are the values of the label `fault`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum FaultLabel {
@@ -115,6 +127,18 @@ pub(crate) enum FaultLabel {
     Capacity,
     /// A stall.
     Stall,
+}
+
+impl FaultLabel {
+    /// All kinds, in the order of their declaration.
+    pub(crate) const ALL: [Self; 2] = [Self::Capacity, Self::Stall];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Capacity => "capacity",
+            Self::Stall => "stall",
+        }
+    }
 }
 
 impl Metrics {
@@ -130,23 +154,19 @@ impl Metrics {
         registry.register(Box::new(ProcessCollector::for_self()))?;
         let finished = int_counters(&registry, "rig_server_requests_total", FINISHED, "outcome")?;
         let shed = int_counters(&registry, "rig_server_requests_shed_total", SHED, "reason")?;
-        let busy = CounterVec::new(Opts::new("rig_server_busy_seconds_total", BUSY), &["result"])?;
-        registry.register(Box::new(busy.clone()))?;
-        let delay = HistogramVec::new(
-            HistogramOpts::new("rig_server_queue_delay_seconds", DELAY).buckets(buckets.clone()),
-            &["admitted"],
-        )?;
-        registry.register(Box::new(delay.clone()))?;
-        let service = Histogram::with_opts(
-            HistogramOpts::new("rig_server_service_duration_seconds", SERVICE).buckets(buckets),
-        )?;
-        registry.register(Box::new(service.clone()))?;
+        let busy = Opts::new("rig_server_busy_seconds_total", BUSY);
+        let busy = registered(&registry, CounterVec::new(busy, &["result"]))?;
+        let delay = HistogramOpts::new("rig_server_queue_delay_seconds", DELAY);
+        let delay = HistogramVec::new(delay.buckets(buckets.clone()), &["admitted"]);
+        let delay = registered(&registry, delay)?;
+        let service = HistogramOpts::new("rig_server_service_duration_seconds", SERVICE);
+        let service = registered(&registry, Histogram::with_opts(service.buckets(buckets)))?;
         Ok(Self {
             received: int_counter(&registry, "rig_server_requests_received_total", RECEIVED)?,
             retries_received: int_counter(&registry, "rig_server_retries_received_total", RETRIES)?,
             finished: Outcome::ALL.map(|outcome| finished.with_label_values(&[outcome.name()])),
             refused: Refusal::ALL.map(|reason| shed.with_label_values(&[reason.name()])),
-            upstream_refused: UPSTREAM_REFUSALS.map(|name| shed.with_label_values(&[name])),
+            upstream_refused: UpstreamRefusal::ALL.map(|why| shed.with_label_values(&[why.name()])),
             busy_useful: busy.with_label_values(&["useful"]),
             busy_wasted: busy.with_label_values(&["wasted"]),
             immediate: IntCounter::new("immediate", "Not exported: served without the limiter")?,
@@ -238,7 +258,8 @@ impl Metrics {
     /// Refusals by reason, also those that are 0.
     pub(crate) fn refused(&self) -> impl Iterator<Item = (&'static str, u64)> {
         let own = Refusal::ALL.into_iter().map(Refusal::name).zip(&self.refused);
-        let upstream = UPSTREAM_REFUSALS.into_iter().zip(&self.upstream_refused);
+        let upstream = UpstreamRefusal::ALL.into_iter().map(UpstreamRefusal::name);
+        let upstream = upstream.zip(&self.upstream_refused);
         own.chain(upstream).map(|(name, counter)| (name, counter.get()))
     }
 
@@ -292,38 +313,33 @@ fn buckets(timeouts: &[Duration]) -> prometheus::Result<Vec<f64>> {
     Ok(bounds)
 }
 
-fn fault_metrics(registry: &Registry) -> prometheus::Result<Vec<FaultMetrics>> {
+fn fault_metrics(registry: &Registry) -> prometheus::Result<[FaultMetrics; FaultLabel::ALL.len()]> {
     let label = &["fault"];
-    let active = IntGaugeVec::new(Opts::new("rig_fault_active", FAULT_ACTIVE), label)?;
-    let start = GaugeVec::new(Opts::new("rig_fault_start_timestamp_seconds", FAULT_START), label)?;
-    let end = GaugeVec::new(Opts::new("rig_fault_end_timestamp_seconds", FAULT_END), label)?;
-    let touched =
-        IntCounterVec::new(Opts::new("rig_fault_injections_total", FAULT_TOUCHED), label)?;
-    registry.register(Box::new(active.clone()))?;
-    registry.register(Box::new(start.clone()))?;
-    registry.register(Box::new(end.clone()))?;
-    registry.register(Box::new(touched.clone()))?;
-    let child = |name: &&'static str| FaultMetrics {
-        active: active.with_label_values(&[*name]),
-        start: start.with_label_values(&[*name]),
-        end: end.with_label_values(&[*name]),
-        touched: touched.with_label_values(&[*name]),
-    };
-    Ok(FAULT_LABELS.iter().map(child).collect())
+    let gauges =
+        |name: &str, help: &str| registered(registry, GaugeVec::new(Opts::new(name, help), label));
+    let active = Opts::new("rig_fault_active", FAULT_ACTIVE);
+    let active = registered(registry, IntGaugeVec::new(active, label))?;
+    let start = gauges("rig_fault_start_timestamp_seconds", FAULT_START)?;
+    let end = gauges("rig_fault_end_timestamp_seconds", FAULT_END)?;
+    let touched = int_counters(registry, "rig_fault_injections_total", FAULT_TOUCHED, label[0])?;
+    Ok(FaultLabel::ALL.map(|kind| FaultMetrics {
+        active: active.with_label_values(&[kind.name()]),
+        start: start.with_label_values(&[kind.name()]),
+        end: end.with_label_values(&[kind.name()]),
+        touched: touched.with_label_values(&[kind.name()]),
+    }))
 }
 
 fn phase_metrics(registry: &Registry) -> prometheus::Result<[IntGauge; PHASES.len()]> {
-    let phase = IntGaugeVec::new(Opts::new("rig_phase", PHASE), &["phase"])?;
-    registry.register(Box::new(phase.clone()))?;
+    let phase = IntGaugeVec::new(Opts::new("rig_phase", PHASE), &["phase"]);
+    let phase = registered(registry, phase)?;
     let phases = PHASES.map(|name| phase.with_label_values(&[name]));
     phases[0].set(1);
     Ok(phases)
 }
 
 fn int_counter(registry: &Registry, name: &str, help: &str) -> prometheus::Result<IntCounter> {
-    let counter = IntCounter::new(name, help)?;
-    registry.register(Box::new(counter.clone()))?;
-    Ok(counter)
+    registered(registry, IntCounter::new(name, help))
 }
 
 fn int_counters(
@@ -332,25 +348,17 @@ fn int_counters(
     help: &str,
     label: &str,
 ) -> prometheus::Result<IntCounterVec> {
-    let counters = IntCounterVec::new(Opts::new(name, help), &[label])?;
-    registry.register(Box::new(counters.clone()))?;
-    Ok(counters)
+    registered(registry, IntCounterVec::new(Opts::new(name, help), &[label]))
 }
 
 fn int_gauge(registry: &Registry, name: &str, help: &str) -> prometheus::Result<IntGauge> {
-    let gauge = IntGauge::new(name, help)?;
-    registry.register(Box::new(gauge.clone()))?;
-    Ok(gauge)
+    registered(registry, IntGauge::new(name, help))
 }
 
 fn gauge(registry: &Registry, name: &str, help: &str) -> prometheus::Result<Gauge> {
-    let gauge = Gauge::new(name, help)?;
-    registry.register(Box::new(gauge.clone()))?;
-    Ok(gauge)
+    registered(registry, Gauge::new(name, help))
 }
 
-const UPSTREAM_REFUSALS: [&str; 2] = ["upstream-overloaded", "upstream-expired"];
-const FAULT_LABELS: [&str; 2] = ["capacity", "stall"];
 /// The names of the run log's phases.
 const PHASES: [&str; 3] = ["baseline", "fault", "after"];
 

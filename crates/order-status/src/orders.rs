@@ -69,10 +69,11 @@ async fn orders(State(shared): Shared, request: Request) -> Result<Response, Res
 impl Orders {
     /// Takes a query through the limiter.
     async fn query(&self, request: Request, counts: Counts) -> Result<(), Response> {
-        let caller = self.intake.caller(request.headers())?;
+        let tier = &self.intake.tier;
+        let deadline = self.intake.caller(request.headers())?.deadline(&tier.clock);
         // Nothing here takes a body; one is read only so that the connection stays in step.
         self.intake.body(request.into_body()).await?;
-        let entered = self.intake.tier.enter(caller, counts).await;
+        let entered = tier.enter(deadline, counts).await;
         entered.map_err(|refused| answer::refusal(refused.reason, refused.retry_after))
     }
 }

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
 
-use goodput_client::{Client, LayerMetrics, Unobserved};
+use goodput_client::{Client, LayerMetrics, Unobserved, resident_memory};
 use goodput_clock::{Ratio, Scale};
-use goodput_control::api::{FaultView, ServerState, layer_views, limiter_view};
+use goodput_control::api::{FaultView, ServerState};
 use goodput_control::{ServerControl, wall};
 use goodput_policy::fault::Effect;
 use goodput_policy::lever::Lever;
@@ -30,7 +30,7 @@ pub(crate) struct Lent {
     layers: Option<UpstreamLayers>,
 }
 
-/// The retry layers of a gateway, for its metrics.
+/// The retry layers of a gateway, for its state and its metrics.
 #[derive(Debug)]
 pub(crate) struct UpstreamLayers {
     pub(crate) client: Arc<Client<Unobserved>>,
@@ -38,12 +38,8 @@ pub(crate) struct UpstreamLayers {
 }
 
 impl UpstreamLayers {
-    /// The layers in wall time, for the state.
     fn view(&self, scale: Scale) -> Vec<serde_json::Value> {
-        self.client.with_layers(|layers, _| {
-            let wall = layers.configs().iter().map(|layer| wall::layer_to_wall(layer, scale));
-            layer_views(&wall.collect::<Vec<_>>(), &[]).0
-        })
+        self.client.with_layers(|layers, _| wall::layer_views(layers.configs(), scale))
     }
 }
 
@@ -88,13 +84,9 @@ impl ServerControl for Lent {
             restarts: view.restarts,
             uptime: view.uptime.as_secs_f64(),
             speed: clock.scale().speed(),
-            memory: resident_bytes(),
-            limiter: limiter_view(&wall::limiter_to_wall(&view.config, clock.scale())),
-            layers: self
-                .layers
-                .as_ref()
-                .map(|layers| layers.view(clock.scale()))
-                .unwrap_or_default(),
+            memory: resident_memory(),
+            limiter: wall::limiter_view(&view.config, clock.scale()),
+            layers: self.layers.as_ref().map_or_else(Vec::new, |layers| layers.view(clock.scale())),
             slots: reading.slots,
             capacity: Some(reading.capacity).filter(|capacity| capacity.is_finite()),
             admitted: reading.admitted,
@@ -151,17 +143,8 @@ impl ServerControl for Lent {
     }
 
     fn reset(&self) {
-        let initial = &self.initial;
-        let patch = LimiterPatch {
-            slots: Some(initial.slots),
-            capacity: Some(initial.capacity),
-            queue: Some(initial.queue),
-            queue_limit: Some(initial.queue_limit),
-            drop_expired: Some(initial.drop_expired),
-            on_disconnect: Some(initial.on_disconnect),
-        };
         // What was valid at start is valid still: nothing that a patch cannot change has changed.
-        let _ = self.tier.patch(patch);
+        let _ = self.tier.patch(LimiterPatch::to(&self.initial));
         self.tier.admit(Ratio::ONE, None, Duration::ZERO);
     }
 }
@@ -170,12 +153,4 @@ impl ServerControl for Lent {
 fn instance() -> String {
     let unix = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     format!("{:x}-{:x}", std::process::id(), unix.as_nanos())
-}
-
-/// Resident memory of this process; 0 where the system does not say.
-fn resident_bytes() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or_default();
-    let kib = line.trim().trim_end_matches("kB").trim().parse::<u64>();
-    kib.unwrap_or_default() * 1024
 }

@@ -34,10 +34,10 @@ impl Caller {
         })
     }
 
-    /// The deadline of a request that arrives at `now`; [`Timestamp::MAX`] for none.
-    pub(crate) fn deadline(self, clock: &WallClock, now: Timestamp) -> Timestamp {
+    /// The deadline of a request that arrives now; [`Timestamp::MAX`] for none.
+    pub(crate) fn deadline(self, clock: &WallClock) -> Timestamp {
         self.remaining
-            .map_or(Timestamp::MAX, |remaining| now + clock.scale().to_scenario(remaining))
+            .map_or(Timestamp::MAX, |remaining| clock.now() + clock.scale().to_scenario(remaining))
     }
 
     /// Whether this attempt is known to be a retry.

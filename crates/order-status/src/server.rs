@@ -89,10 +89,12 @@ impl Server {
         let (service, layers) = build_service(&config, &tier)?;
         let (listener, data_addr) = bind(&config)?;
         let alarm = Alarm::new().map_err(StartError::Runtime)?;
+        let client = layers.as_ref().map(|layers| Arc::clone(&layers.client));
+        let upstream = client.map(|client| Alarm::new().map(|alarm| (client, alarm)));
+        let upstream = upstream.transpose().map_err(StartError::Runtime)?;
         drop(inside);
         let (commands, inbox) = mpsc::unbounded_channel();
         let open = Arc::new(AtomicUsize::new(0));
-        let client = layers.as_ref().map(|layers| Arc::clone(&layers.client));
         let lent =
             Lent::new(&config, Arc::clone(&tier), layers, commands.clone(), Arc::clone(&open));
         let plane = server_plane(Arc::new(lent), config.audit);
@@ -103,8 +105,8 @@ impl Server {
             .spawn(move || {
                 runtime.block_on(async {
                     let driver = tokio::spawn(Arc::clone(&tier).drive(alarm));
-                    if let Some(client) = client {
-                        tokio::spawn(async move { client.drive().await });
+                    if let Some((client, alarm)) = upstream {
+                        tokio::spawn(async move { client.drive(alarm).await });
                     }
                     let drop_all = || tier.drop_all();
                     connections::serve(listener, service, limit, inbox, &open, drop_all).await;

@@ -25,7 +25,6 @@ use goodput_policy::limiter::{
 use tokio::sync::{Notify, oneshot, watch};
 
 use crate::metrics::{FaultLabel, Metrics, Outcome};
-use crate::request::Caller;
 use delays::Delays;
 
 /// How a request counts once the limiter has served it.
@@ -118,13 +117,14 @@ impl Tier {
         }
     }
 
-    /// Takes a request through edge, queue and service; returns when it has been served.
+    /// Takes a request through edge, queue and service; returns when it has been served. `deadline` is
+    /// by when its answer is of use ([`Timestamp::MAX`] for none).
     ///
     /// # Errors
     ///
     /// Where it is refused, at once or after it has waited.
-    pub(crate) async fn enter(&self, caller: Caller, counts: Counts) -> Result<(), Refused> {
-        let Some(ticket) = self.arrive(caller, counts)? else { return Ok(()) };
+    pub(crate) async fn enter(&self, deadline: Timestamp, counts: Counts) -> Result<(), Refused> {
+        let Some(ticket) = self.arrive(deadline, counts)? else { return Ok(()) };
         let presence = self.presence(&ticket);
         match ticket.answer().await {
             Some(answer) => {
@@ -136,12 +136,17 @@ impl Tier {
         }
     }
 
-    /// Hands a request over to edge, queue and service; none where it was served at once.
+    /// Hands a request over to edge, queue and service, as [`Tier::enter`]; none where it was served at
+    /// once.
     ///
     /// # Errors
     ///
     /// Where it is refused at once.
-    pub(crate) fn arrive(&self, caller: Caller, counts: Counts) -> Result<Option<Ticket>, Refused> {
+    pub(crate) fn arrive(
+        &self,
+        deadline: Timestamp,
+        counts: Counts,
+    ) -> Result<Option<Ticket>, Refused> {
         if self.open.load(Ordering::Relaxed) {
             self.metrics.on_immediate();
             self.count(counts);
@@ -153,7 +158,6 @@ impl Tier {
             if !core.edge.on_arrival(now) {
                 return Err(self.refuse_at_once(core, Refusal::NotAdmitted));
             }
-            let deadline = caller.deadline(&self.clock, now);
             match core.limiter.arrive(now, deadline, Job { sender, counts }) {
                 Admission::Accepted(job) => Ok(job),
                 Admission::Refused(_, reason) => Err(self.refuse_at_once(core, reason)),
@@ -195,7 +199,7 @@ impl Tier {
             before
         });
         let unix = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        for label in [FaultLabel::Capacity, FaultLabel::Stall] {
+        for label in FaultLabel::ALL {
             let active = is_in_force(effect, label);
             if active != is_in_force(before, label) {
                 self.metrics.on_fault(label, active, unix.as_secs_f64());
@@ -313,7 +317,7 @@ impl Tier {
         if effect == Effect::NONE {
             return;
         }
-        for label in [FaultLabel::Capacity, FaultLabel::Stall] {
+        for label in FaultLabel::ALL {
             if is_in_force(effect, label) {
                 self.metrics.on_touched(label);
             }

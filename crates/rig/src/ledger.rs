@@ -75,7 +75,7 @@ impl<'a> Ledger<'a> {
     pub(crate) fn on_injector(&mut self, event: InjectorEvent) {
         let at = event.at;
         match event.kind {
-            InjectorEventKind::FaultStarted { name, tier, what, .. } => {
+            InjectorEventKind::FaultStarted { name, tier, what } => {
                 self.event(at, EventKind::FaultStarted { name, tier, what });
             }
             InjectorEventKind::FaultEnded { name, tier, lost } => {

@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use goodput_client::Target as Address;
 use goodput_clock::Seed;
-use goodput_control::api::{Cause, ServerState, layer_views, limiter_view};
-use goodput_control::wall::{layer_to_wall, limiter_to_wall, patch_to_wall};
+use goodput_control::api::{Cause, ServerState};
+use goodput_control::wall::{layer_views, limiter_view, patch_to_wall};
 use goodput_control::{ClientError, ControlClient, Token};
+use goodput_fault_injector::{CommandError, reset};
 use goodput_order_status::{GatewayConfig, Role, Server, ServerConfig};
 use goodput_policy::limiter::LimiterPatch;
 use goodput_scenario::{Protocol, Scenario, Tier};
@@ -85,7 +86,8 @@ impl Stage {
             }
         }
         let token = remote.token.as_deref().map(Token::new).transpose().map_err(problem)?;
-        let mut stage = Self { target: remote.url.clone(), tiers: Vec::new(), servers: Vec::new() };
+        // All are checked before any is changed.
+        let mut found = Vec::new();
         for tier in &options.scenario.tiers {
             let Some(known) = remote.tiers.iter().find(|known| known.name == tier.name) else {
                 continue;
@@ -93,12 +95,19 @@ impl Stage {
             let control = ControlClient::new(&known.control, token.clone())
                 .map_err(problem)?
                 .with_timeout(PATIENCE);
+            let state = control.server_state().await.map_err(problem)?;
+            check_adoptable(options, tier, &state)?;
+            found.push((tier, control));
+        }
+        let mut stage = Self { target: remote.url.clone(), tiers: Vec::new(), servers: Vec::new() };
+        for (tier, control) in found {
+            stage.tiers.push((tier.name.clone(), control.clone()));
             if let Err(error) = adopt(options, tier, &control).await {
-                // The tiers before this one have changed already; what is in force here is not ours.
-                stage.strike().await;
-                return Err(error);
+                // This one may have changed too: its answer may be all that is missing.
+                let left = stage.strike().await;
+                let left = left.iter().map(|tier| format!("; `{tier}` could not be put back"));
+                return Err(RigError::Target(format!("{error}{}", left.collect::<String>())));
             }
-            stage.tiers.push((tier.name.clone(), control));
         }
         Ok(stage)
     }
@@ -115,11 +124,10 @@ impl Stage {
         if self.servers.is_empty() {
             let cause = Cause::new("goodput run", "the run has ended");
             for (name, control) in &self.tiers {
-                match control.reset_server(&cause).await {
+                match reset(control, &cause).await {
                     // A process that has ended has taken with it whatever was set there.
-                    Err(ClientError::Refused(_)) => {}
-                    Ok(state) if state.faults.is_empty() => {}
-                    Ok(_) | Err(_) => unconfirmed.push(name.clone()),
+                    Ok(_) | Err(CommandError::Client(ClientError::Refused(_))) => {}
+                    Err(_) => unconfirmed.push(name.clone()),
                 }
             }
         }
@@ -154,18 +162,7 @@ fn callers_timeouts(scenario: &Scenario, index: usize) -> Vec<Duration> {
 
 /// Puts the scenario's limiter in force at a server that runs already.
 async fn adopt(options: &RunOptions, tier: &Tier, control: &ControlClient) -> Result<(), RigError> {
-    let state = control.server_state().await.map_err(problem)?;
-    check_adoptable(options, tier, &state)?;
-    let limiter = &tier.limiter;
-    let patch = LimiterPatch {
-        slots: Some(limiter.slots),
-        capacity: Some(limiter.capacity),
-        queue: Some(limiter.queue),
-        queue_limit: Some(limiter.queue_limit),
-        drop_expired: Some(limiter.drop_expired),
-        on_disconnect: Some(limiter.on_disconnect),
-    };
-    let patch = patch_to_wall(patch, options.scale);
+    let patch = patch_to_wall(LimiterPatch::to(&tier.limiter), options.scale);
     let patched = control.patch_limiter(&patch, &options.cause()).await;
     patched.map(drop).map_err(problem)
 }
@@ -186,7 +183,7 @@ fn check_adoptable(options: &RunOptions, tier: &Tier, state: &ServerState) -> Re
             fault.name, fault.name
         )));
     }
-    let wanted = limiter_view(&limiter_to_wall(&tier.limiter, options.scale));
+    let wanted = limiter_view(&tier.limiter, options.scale);
     let margin = tier.limiter.drop_expired.then_some("expiry_margin");
     for key in ["service", "charge"].into_iter().chain(margin) {
         if state.limiter[key] != wanted[key] {
@@ -214,9 +211,7 @@ fn check_layers(options: &RunOptions, tier: &Tier, state: &ServerState) -> Resul
             tier.layers.len()
         )));
     }
-    let wanted: Vec<_> =
-        tier.layers.iter().map(|layer| layer_to_wall(layer, options.scale)).collect();
-    let (wanted, _) = layer_views(&wanted, &[]);
+    let wanted = layer_views(&tier.layers, options.scale);
     for (found, wanted) in state.layers.iter().zip(&wanted) {
         let differs = LAYER_KEYS.into_iter().find(|key| found[*key] != wanted[*key]);
         if let Some(key) = differs {

@@ -105,7 +105,8 @@ impl Watch {
             known_faults: own_faults.into_iter().collect(),
             restarts: Restarts { first: first.state.restarts, ..Restarts::default() },
         };
-        watch.on_reading(first);
+        // What it shows that the run did not do is told with the next reading, which the run hears.
+        watch.take(first);
         watch
     }
 
@@ -117,15 +118,21 @@ impl Watch {
             self.zero = reading.server_zero().unwrap_or(reading.asked);
             self.restarts.begin_process();
         }
-        self.restarts.last = reading.state.restarts;
         self.silent_since = None;
-        self.memory_peak = self.memory_peak.max(reading.state.memory);
-        let sample = self.sample(&reading.state);
-        let mut news = self.foreign_faults(&reading.state, sample.at);
-        if let Some(Restarted { tier, seen }) = self.sampler.push(&sample) {
+        let (at, restarted) = self.take(reading);
+        let mut news = self.foreign_faults(&reading.state, at);
+        if let Some(Restarted { tier, seen }) = restarted {
             news.push(Event { at: seen, kind: EventKind::ServerRestarted { tier } });
         }
         news
+    }
+
+    /// Samples what was read, and says when that was and whether the process had been started anew.
+    fn take(&mut self, reading: &Reading) -> (Timestamp, Option<Restarted>) {
+        self.restarts.last = reading.state.restarts;
+        self.memory_peak = self.memory_peak.max(reading.state.memory);
+        let sample = self.sample(&reading.state);
+        (sample.at, self.sampler.push(&sample))
     }
 
     /// Takes how often the run itself has pulled the `restart` lever here, and says where somebody

@@ -1,14 +1,19 @@
-//! What tests of several crates share: scenarios, turns, waiting with a bound, a wire that can be
-//! cut, and peers that misbehave. Only tests depend on it.
+//! What tests of several crates share: scenarios, turns, waiting with a bound, servers that remember
+//! what they are told or asked, a wire that can be cut, and peers that misbehave. Only tests depend on
+//! it.
 
+mod path_server;
 mod peers;
+mod told_server;
 mod wire;
 
 use std::net::{SocketAddr, TcpListener};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+pub use path_server::{PathServer, Seen};
 pub use peers::{Peer, garbage, listen, reset, silence};
+pub use told_server::{Told, ToldServer, client};
 pub use wire::Wire;
 
 /// A cut of 5 s that is absorbed, 40 s in all.
@@ -89,6 +94,29 @@ pub fn wait_for(what: &str, mut met: impl FnMut() -> bool) -> Duration {
         std::thread::sleep(LOOK);
     }
     began.elapsed()
+}
+
+/// As [`wait_for`], for a task of a runtime.
+///
+/// # Panics
+///
+/// As [`wait_for`].
+pub async fn eventually(what: &str, met: impl Fn() -> bool) {
+    let began = Instant::now();
+    while !met() {
+        assert!(began.elapsed() < PATIENCE, "never: {what}");
+        tokio::time::sleep(LOOK).await;
+    }
+}
+
+/// Waits for a future on a runtime of its own.
+///
+/// # Panics
+///
+/// Where no runtime can be made, or inside one.
+pub fn block_on<F: Future>(future: F) -> F::Output {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime.expect("the system has a runtime").block_on(future)
 }
 
 const PATIENCE: Duration = Duration::from_secs(20);

@@ -4,6 +4,7 @@ use std::sync::Mutex as StdMutex;
 
 use goodput_clock::Ratio;
 use goodput_policy::fault::CapacityMode;
+use goodput_test_support::wait_for;
 
 use super::*;
 
@@ -33,16 +34,6 @@ fn while_it_runs(keeper: &LeaseKeeper, body: impl FnOnce()) {
     body();
 }
 
-/// Waits until `met` for at most 10 s, without a call to the keeper.
-fn wait_for(met: impl Fn() -> bool) -> Duration {
-    let start = Instant::now();
-    while !met() {
-        assert!(start.elapsed() < Duration::from_secs(10), "the condition was never met");
-        std::thread::sleep(Duration::from_millis(2));
-    }
-    start.elapsed()
-}
-
 #[test]
 fn a_lease_that_nobody_renews_ends_by_itself_and_the_limiter_is_told() {
     let (keeper, effects, audit) = keeper();
@@ -50,7 +41,7 @@ fn a_lease_that_nobody_renews_ends_by_itself_and_the_limiter_is_told() {
         keeper.install("failover", cut(), SHORT).unwrap();
         assert!((effects.lock().unwrap().last().unwrap().speed - 0.4).abs() < 1e-9);
         // Only the effects are looked at: a read of the faults would end the lease itself.
-        let took = wait_for(|| effects.lock().unwrap().last() == Some(&Effect::NONE));
+        let took = wait_for("its end", || effects.lock().unwrap().last() == Some(&Effect::NONE));
         assert!(took < Duration::from_millis(1_200), "{took:?}");
     });
     let entry = &audit.entries()[0];
@@ -66,7 +57,9 @@ fn a_shorter_lease_that_comes_later_ends_first() {
     while_it_runs(&keeper, || {
         keeper.install("long", FaultKind::Stall, LONG).unwrap();
         keeper.install("short", cut(), SHORT).unwrap();
-        wait_for(|| effects.lock().unwrap().last().is_some_and(|e| e.speed > 0.9));
+        wait_for("the end of the short one", || {
+            effects.lock().unwrap().last().is_some_and(|effect| effect.speed > 0.9)
+        });
         assert!(effects.lock().unwrap().last().unwrap().stalled);
         assert_eq!(keeper.faults().len(), 1);
     });
@@ -82,7 +75,7 @@ fn a_renewed_lease_goes_on_and_a_paused_renewer_loses_it() {
             keeper.renew("failover", Duration::from_secs(1)).unwrap();
         }
         assert_eq!(effects.lock().unwrap().len(), 1, "it was in force without a gap for 2 s");
-        let paused = wait_for(|| effects.lock().unwrap().last() == Some(&Effect::NONE));
+        let paused = wait_for("its end", || effects.lock().unwrap().last() == Some(&Effect::NONE));
         assert!((0.8..2.0).contains(&paused.as_secs_f64()), "{paused:?}");
         let late = keeper.renew("failover", LONG);
         assert_eq!(late, Err(LeaseRefusal::NotInForce("failover".to_owned())));

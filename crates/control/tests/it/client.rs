@@ -5,19 +5,21 @@ use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
 use goodput_clock::{Rate, Ratio};
-use goodput_control::api::{Cause, FaultRequest};
+use goodput_control::api::{Cause, FaultRequest, LoadState};
 use goodput_control::{ClientError, ControlClient, Guard, Token};
 use goodput_policy::fault::FaultKind;
 use goodput_policy::lever::Lever;
 use goodput_policy::limiter::LimiterPatch;
+use goodput_test_support::{ToldServer, any_port, block_on, client, nobody};
+use http::Method;
 
-use crate::support::{any_port, block_on, client, load, server, server_with};
+use crate::support::load;
 
 #[test]
 fn it_speaks_every_route_of_a_server() {
-    let rig = server();
+    let server = ToldServer::start();
     block_on(async {
-        let client = client(rig.listener.addr());
+        let client = server.client();
         let cause = Cause::new("test", "every route");
         client.healthz().await.unwrap();
         let request = FaultRequest {
@@ -49,11 +51,14 @@ fn it_speaks_every_route_of_a_server() {
             let pulled = client.pull_at_server(&lever, &cause).await.unwrap();
             assert_eq!(pulled.did, format!("pulled {}", lever.name()));
         }
+        let of_the_load = Lever::Retries { layer: None, retries: 0 };
+        let error = client.pull_at_server(&of_the_load, &cause).await.unwrap_err();
+        assert!(error.to_string().contains("acts on a load generator"), "{error}");
         assert_eq!(client.reset_server(&cause).await.unwrap().slots, 10);
         assert_eq!(client.server_state().await.unwrap().role, "order-status");
         assert!(client.metrics().await.unwrap().contains("rig_stalled 0"));
     });
-    assert!(rig.audit.entries().iter().all(|entry| entry.by == "test"));
+    assert!(server.audit.entries().iter().all(|entry| entry.by == "test"));
 }
 
 #[test]
@@ -65,18 +70,20 @@ fn it_speaks_every_route_of_a_load_generator() {
         let rate = Lever::Rate { rate: Rate::new(20.0).unwrap() };
         let state = client.pull_at_load(&rate, &cause).await.unwrap().state;
         assert!((state.rate - 20.0).abs() < 1e-9);
-        assert!(client.halt(&cause).await.unwrap().halted);
-        assert!(!client.resume(&cause).await.unwrap().halted);
-        assert!((client.reset_load(&cause).await.unwrap().rate - 80.0).abs() < 1e-9);
-        assert_eq!(client.load_state().await.unwrap().scenario, "test");
+        let ask =
+            async |method, path| client.ask::<LoadState>(method, &[path], None).await.unwrap();
+        assert!(ask(Method::POST, "halt").await.halted);
+        assert!(!ask(Method::POST, "resume").await.halted);
+        assert!((ask(Method::POST, "reset").await.rate - 80.0).abs() < 1e-9);
+        assert_eq!(ask(Method::GET, "state").await.scenario, "test");
     });
 }
 
 #[test]
 fn it_presents_its_token() {
     let token = || Token::new("a-token-of-some-length").unwrap();
-    let rig = server_with(Guard::loopback().with_token(token()));
-    let address = rig.listener.addr().to_string();
+    let server = ToldServer::start_with(Guard::loopback().with_token(token()));
+    let address = server.addr().to_string();
     block_on(async {
         let stranger = ControlClient::new(&address, None).unwrap();
         let refused = stranger.server_state().await.unwrap_err();
@@ -87,7 +94,7 @@ fn it_presents_its_token() {
 
 #[test]
 fn a_port_where_nobody_listens_refuses() {
-    let addr = TcpListener::bind(any_port()).unwrap().local_addr().unwrap();
+    let addr = nobody();
     let error = block_on(async { client(addr).server_state().await.unwrap_err() });
     assert!(matches!(error, ClientError::Refused(_)), "{error:?}");
     assert!(error.to_string().contains(&addr.to_string()), "{error}");

@@ -1,16 +1,18 @@
 //! Every route, every 4xx, and what the audit log keeps of it.
 
-use crate::support::{ask, ask_json, json, load, server};
+use goodput_test_support::ToldServer;
+
+use crate::support::{ask, ask_json, json, load};
 
 const CUT: &str = r#"{"name":"failover","fault":{"kind":"capacity","to":0.4},"lease":"1m","by":"me","reason":"drill"}"#;
 
 #[test]
 fn a_fault_is_installed_read_back_renewed_and_removed() {
-    let rig = server();
-    let addr = rig.listener.addr();
+    let server = ToldServer::start();
+    let addr = server.addr();
     let (status, answer) = ask_json(addr, "POST", "/faults", CUT);
     assert_eq!((status, json(&answer)["name"].clone()), (201, "failover".into()));
-    assert!((rig.server.inner.lock().unwrap().1.speed - 0.4).abs() < 1e-9);
+    assert!((server.effect().speed - 0.4).abs() < 1e-9);
     let state = json(&ask(addr, "GET", "/state", &[], "").1);
     assert_eq!(state["capacity"], 40.0);
     assert_eq!(
@@ -33,22 +35,22 @@ fn a_fault_is_installed_read_back_renewed_and_removed() {
 
 #[test]
 fn a_second_fault_of_one_name_is_a_conflict() {
-    let rig = server();
-    let addr = rig.listener.addr();
+    let server = ToldServer::start();
+    let addr = server.addr();
     assert_eq!(ask_json(addr, "POST", "/faults", CUT).0, 201);
     let (status, answer) = ask_json(addr, "POST", "/faults", CUT);
     assert_eq!(status, 409);
     assert!(answer.contains("DELETE /faults/failover"), "{answer}");
     assert_eq!(json(&ask(addr, "GET", "/faults", &[], "").1).as_array().unwrap().len(), 1);
-    let entry = rig.audit.entries().pop().unwrap();
+    let entry = server.audit.entries().pop().unwrap();
     assert_eq!((entry.by.as_str(), entry.reason.as_str()), ("me", "drill"));
     assert!(entry.outcome.starts_with("refused with 409"), "{}", entry.outcome);
 }
 
 #[test]
 fn a_name_with_odd_characters_can_be_ended() {
-    let rig = server();
-    let addr = rig.listener.addr();
+    let server = ToldServer::start();
+    let addr = server.addr();
     let body = r#"{"name":"a/b c?é%","fault":{"kind":"stall"}}"#;
     assert_eq!(ask_json(addr, "POST", "/faults", body).0, 201);
     let (_, answer) = ask(addr, "DELETE", "/faults/a%2Fb%20c%3F%C3%A9%25", &[], "");
@@ -57,8 +59,8 @@ fn a_name_with_odd_characters_can_be_ended() {
 
 #[test]
 fn reset_ends_every_fault_puts_levers_back_and_reads_the_state_back() {
-    let rig = server();
-    let addr = rig.listener.addr();
+    let server = ToldServer::start();
+    let addr = server.addr();
     for body in [
         CUT,
         r#"{"name":"slots","fault":{"kind":"capacity","to":"50%","mode":"slots"},"lease":"1m"}"#,
@@ -86,8 +88,8 @@ fn reset_ends_every_fault_puts_levers_back_and_reads_the_state_back() {
 
 #[test]
 fn every_command_is_in_the_audit_log_with_the_state_before_and_after() {
-    let rig = server();
-    let addr = rig.listener.addr();
+    let server = ToldServer::start();
+    let addr = server.addr();
     ask_json(addr, "POST", "/faults", CUT);
     ask_json(addr, "PATCH", "/faults/failover", r#"{"by":"me"}"#);
     ask_json(addr, "DELETE", "/faults/failover", r#"{"by":"me","reason":"enough"}"#);
@@ -95,7 +97,7 @@ fn every_command_is_in_the_audit_log_with_the_state_before_and_after() {
     ask(addr, "POST", "/levers/shed-queue", &[], "");
     ask(addr, "POST", "/reset", &[], "");
     ask(addr, "GET", "/state", &[], "");
-    let entries = rig.audit.entries();
+    let entries = server.audit.entries();
     let commands: Vec<_> = entries.iter().map(|entry| entry.command.as_str()).collect();
     assert_eq!(
         commands,
@@ -124,8 +126,8 @@ fn every_command_is_in_the_audit_log_with_the_state_before_and_after() {
 
 #[test]
 fn what_is_wrong_is_a_4xx_in_the_one_shape_and_changes_nothing() {
-    let rig = server();
-    let addr = rig.listener.addr();
+    let server = ToldServer::start();
+    let addr = server.addr();
     let before = json(&ask(addr, "GET", "/state", &[], "").1);
     let cases = [
         ("POST", "/faults", "", 400),
@@ -168,7 +170,7 @@ fn what_is_wrong_is_a_4xx_in_the_one_shape_and_changes_nothing() {
         }
     }
     assert_eq!(json(&ask(addr, "GET", "/state", &[], "").1), before);
-    let refused = rig.audit.entries();
+    let refused = server.audit.entries();
     let commands = cases.iter().filter(|(method, ..)| *method != "GET").count();
     assert_eq!(refused.len(), commands, "refused commands are in the audit log");
     assert!(refused.iter().all(|entry| entry.outcome.starts_with("refused with 4")));
@@ -176,8 +178,8 @@ fn what_is_wrong_is_a_4xx_in_the_one_shape_and_changes_nothing() {
 
 #[test]
 fn metrics_carry_what_the_server_says_and_the_audit_log() {
-    let rig = server();
-    let addr = rig.listener.addr();
+    let server = ToldServer::start();
+    let addr = server.addr();
     ask_json(addr, "POST", "/faults", r#"{"name":"f","fault":{"kind":"stall"}}"#);
     ask_json(addr, "POST", "/levers/shed-queue", "{}");
     ask_json(addr, "POST", "/levers/shed-queue", r#"{"share":2}"#);

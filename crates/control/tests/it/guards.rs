@@ -4,8 +4,9 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use goodput_control::{Audit, Guard, Listener, Plane, StartError, Token};
+use goodput_test_support::{ToldServer, any_port};
 
-use crate::support::{any_port, ask, ask_json, json, raw, server, server_with};
+use crate::support::{ask, ask_json, json, raw};
 
 const TOKEN: &str = "a-token-of-some-length";
 
@@ -49,8 +50,8 @@ fn a_port_is_free_again_after_shutdown() {
 
 #[test]
 fn only_loopback_hosts_and_allowed_ones_are_served() {
-    let rig = server_with(Guard::loopback().with_host("order-status"));
-    let addr = rig.listener.addr();
+    let server = ToldServer::start_with(Guard::loopback().with_host("order-status"));
+    let addr = server.addr();
     for host in ["127.0.0.1", "localhost:9901", "[::1]:9901", "order-status:9901", "LOCALHOST"] {
         assert_eq!(ask(addr, "GET", "/state", &[&format!("Host: {host}")], "").0, 200, "{host}");
     }
@@ -67,8 +68,8 @@ fn only_loopback_hosts_and_allowed_ones_are_served() {
 
 #[test]
 fn requests_of_a_browser_are_refused() {
-    let rig = server();
-    let addr = rig.listener.addr();
+    let server = ToldServer::start();
+    let addr = server.addr();
     for origin in ["http://evil.example", "null", "http://127.0.0.1:9901"] {
         let origin = format!("Origin: {origin}");
         let json = "Content-Type: application/json";
@@ -76,7 +77,7 @@ fn requests_of_a_browser_are_refused() {
         assert_eq!(status, 403);
         assert_eq!(ask(addr, "GET", "/state", &[&origin], "").0, 403);
     }
-    let entries = rig.audit.entries();
+    let entries = server.audit.entries();
     assert_eq!(entries.len(), 6, "each refusal is in the audit log");
     assert!(entries.iter().all(|entry| entry.outcome.starts_with("refused with 403")));
     assert!(entries[0].source.starts_with("127.0.0.1:"), "{}", entries[0].source);
@@ -84,8 +85,8 @@ fn requests_of_a_browser_are_refused() {
 
 #[test]
 fn bodies_are_json_only() {
-    let rig = server();
-    let addr = rig.listener.addr();
+    let server = ToldServer::start();
+    let addr = server.addr();
     for kind in ["text/plain", "application/x-www-form-urlencoded", "application/jsonx", ""] {
         let kind = format!("Content-Type: {kind}");
         let (status, answer) = ask(addr, "POST", "/reset", &[&kind], "{}");
@@ -99,8 +100,8 @@ fn bodies_are_json_only() {
 
 #[test]
 fn a_large_body_is_refused_whether_its_length_is_told_or_not() {
-    let rig = server();
-    let addr = rig.listener.addr();
+    let server = ToldServer::start();
+    let addr = server.addr();
     let large = format!("{{\"reason\":\"{}\"}}", "x".repeat(70_000));
     let (status, answer) = ask_json(addr, "POST", "/reset", &large);
     assert_eq!((status, json(&answer)["status"].clone()), (413, 413.into()));
@@ -114,16 +115,16 @@ fn a_large_body_is_refused_whether_its_length_is_told_or_not() {
 
 #[test]
 fn an_oversized_head_is_refused() {
-    let rig = server();
+    let server = ToldServer::start();
     let long = format!("X-Long: {}", "x".repeat(1_000_000));
-    let (status, _) = ask(rig.listener.addr(), "GET", "/state", &[&long], "");
+    let (status, _) = ask(server.addr(), "GET", "/state", &[&long], "");
     assert_eq!(status, 431);
 }
 
 #[test]
 fn where_a_token_is_set_only_its_bearer_is_served() {
-    let rig = server_with(Guard::loopback().with_token(Token::new(TOKEN).unwrap()));
-    let addr = rig.listener.addr();
+    let server = ToldServer::start_with(Guard::loopback().with_token(Token::new(TOKEN).unwrap()));
+    let addr = server.addr();
     for (header, expected) in [
         (String::from("X-Nothing: 1"), 401),
         (String::from("Authorization: Bearer"), 401),
@@ -139,7 +140,7 @@ fn where_a_token_is_set_only_its_bearer_is_served() {
         }
     }
     assert_eq!(ask(addr, "GET", "/healthz", &[], "").0, 200, "health needs no token");
-    let refused = rig.audit.entries();
+    let refused = server.audit.entries();
     assert_eq!(refused.iter().filter(|entry| entry.outcome.contains("401")).count(), 18);
     assert!(refused.iter().all(|entry| !entry.outcome.contains(TOKEN)), "tokens are not written");
 }
@@ -167,8 +168,8 @@ fn own_address() -> Option<SocketAddr> {
 
 #[test]
 fn noise_on_the_port_does_not_stop_it() {
-    let rig = server();
-    let addr = rig.listener.addr();
+    let server = ToldServer::start();
+    let addr = server.addr();
     for noise in ["\r\n\r\n", "\u{16}\u{3}\u{1}", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "GET\r\n\r\n"]
     {
         let mut stream = std::net::TcpStream::connect(addr).unwrap();
@@ -180,8 +181,8 @@ fn noise_on_the_port_does_not_stop_it() {
 #[test]
 fn it_answers_within_50_ms_while_other_threads_burn_the_cpu() {
     use std::sync::atomic::{AtomicBool, Ordering};
-    let rig = server();
-    let addr = rig.listener.addr();
+    let server = ToldServer::start();
+    let addr = server.addr();
     let stop = AtomicBool::new(false);
     let mut took: Vec<Duration> = std::thread::scope(|scope| {
         scope.spawn(|| {

@@ -1,11 +1,10 @@
 //! Leases over the wire: whoever holds a fault may die or be paused at any moment.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use goodput_control::api::{Cause, FaultRequest};
-use goodput_policy::fault::{Effect, FaultKind};
-
-use crate::support::{Rig, block_on, client, server};
+use goodput_policy::fault::FaultKind;
+use goodput_test_support::{ToldServer, block_on, eventually, wait_for};
 
 const LEASE: Duration = Duration::from_millis(500);
 
@@ -19,41 +18,31 @@ fn stall(name: &str) -> FaultRequest {
     }
 }
 
-/// How long until the limiter is healthy again, without asking the control plane.
-fn back_after(rig: &Rig) -> Duration {
-    let began = Instant::now();
-    while rig.server.inner.lock().unwrap().1 != Effect::NONE {
-        assert!(began.elapsed() < Duration::from_secs(10), "capacity never came back");
-        std::thread::sleep(Duration::from_millis(2));
-    }
-    began.elapsed()
-}
-
 #[test]
 fn capacity_is_back_within_the_lease_and_a_second_when_the_renewer_is_gone() {
-    let rig = server();
+    let server = ToldServer::start();
     for _ in 0..3 {
         block_on(async {
-            let client = client(rig.listener.addr());
+            let client = server.client();
             client.install(&stall("failover")).await.unwrap();
             for _ in 0..5 {
                 tokio::time::sleep(LEASE / 5).await;
                 client.renew("failover", LEASE, &Cause::default()).await.unwrap();
             }
         });
-        assert!(rig.server.inner.lock().unwrap().1.stalled);
-        let took = back_after(&rig);
+        assert!(server.effect().stalled);
+        let took = wait_for("capacity", || !server.is_hurt());
         assert!(took < LEASE + Duration::from_secs(1), "{took:?}");
     }
 }
 
 #[test]
 fn a_renewer_that_was_paused_is_told_that_its_fault_is_gone() {
-    let rig = server();
+    let server = ToldServer::start();
     block_on(async {
-        let client = client(rig.listener.addr());
+        let client = server.client();
         client.install(&stall("failover")).await.unwrap();
-        back_after(&rig);
+        eventually("capacity", || !server.is_hurt()).await;
         let late = client.renew("failover", LEASE, &Cause::default()).await.unwrap_err();
         assert_eq!(late.status().map(|status| status.as_u16()), Some(404), "{late}");
         assert!(client.faults().await.unwrap().is_empty());

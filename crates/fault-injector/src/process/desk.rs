@@ -140,7 +140,7 @@ impl Desk {
     }
 
     /// Ends a fault and waits until that is confirmed; none where no such fault is held.
-    pub(super) async fn end(&self, name: &str) -> Result<Option<HeldView>, ApiError> {
+    pub(super) async fn end_fault(&self, name: &str) -> Result<Option<HeldView>, ApiError> {
         let Some(view) = self.view(name) else { return Ok(None) };
         let waited = {
             let on_it = self.lock();
@@ -153,7 +153,7 @@ impl Desk {
     }
 
     /// Begins a timeline at scenario time zero.
-    pub(super) fn begin(
+    pub(super) fn begin_timeline(
         self: &Arc<Self>,
         name: String,
         timeline: Timeline,
@@ -214,9 +214,12 @@ impl Desk {
         }
     }
 
-    pub(super) fn is_busy(&self) -> bool {
+    /// What has not ended yet: faults by their names, and the timeline.
+    pub(super) fn not_ended(&self) -> Vec<String> {
         let on_it = self.lock();
-        !on_it.held.is_empty() || on_it.timeline.as_ref().is_some_and(RunningTimeline::is_playing)
+        let timeline = on_it.timeline.as_ref().filter(|timeline| timeline.is_playing());
+        let timeline = timeline.map(|timeline| format!("the timeline of {}", timeline.name));
+        on_it.held.keys().cloned().chain(timeline).collect()
     }
 
     pub(super) fn held(&self) -> Vec<HeldView> {
@@ -236,7 +239,8 @@ impl Desk {
         self.lock().unconfirmed.clear();
     }
 
-    pub(super) fn metrics(&self) -> String {
+    /// The metrics in Prometheus's text format.
+    pub(super) fn figures(&self) -> String {
         let on_it = self.lock();
         let mut text = String::from(
             "# HELP rig_injector_faults_held Faults that the injector holds.\n\

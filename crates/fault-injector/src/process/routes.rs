@@ -3,14 +3,13 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use axum::Router;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{delete, get, post};
 use bytes::Bytes;
 use goodput_clock::{Scale, text};
 use goodput_control::api::Cause;
-use goodput_control::{ApiError, Audit, Command, Name, Peer, Plane, metrics_response, parse};
+use goodput_control::{ApiError, Audit, Name, Peer, Plane, Process, parse, process_routes};
 use goodput_scenario::{Plan, Scenario};
 use http::StatusCode;
 use serde::Deserialize;
@@ -22,9 +21,7 @@ use crate::timeline::{PlayOptions, Timeline};
 
 /// The routes over what the injector holds.
 pub(super) fn plane(desk: Arc<Desk>, audit: Audit) -> Plane {
-    let router = Router::new()
-        .route("/state", get(state))
-        .route("/metrics", get(metrics))
+    let router = process_routes()
         .route("/faults", get(list).post(inject))
         .route("/faults/{name}", delete(end))
         .route("/timeline", get(timeline).post(begin).delete(end_timeline))
@@ -33,15 +30,36 @@ pub(super) fn plane(desk: Arc<Desk>, audit: Audit) -> Plane {
     Plane::new(router, audit)
 }
 
+impl Process for Desk {
+    type State = Value;
+
+    fn state(&self) -> Value {
+        let tiers: Vec<_> = self.targets.tiers().iter().map(|(tier, _)| tier).collect();
+        json!({
+            "version": env!("CARGO_PKG_VERSION"),
+            "tiers": tiers,
+            "lease": text::format_duration(self.terms.lease()),
+            "renew_every": text::format_duration(self.terms.renew_every()),
+            "faults": self.held(),
+            "timeline": self.timeline(),
+            "unconfirmed": self.unconfirmed(),
+        })
+    }
+
+    fn digest(state: &Value) -> Value {
+        state.clone()
+    }
+
+    fn metrics(&self) -> String {
+        self.figures()
+    }
+
+    fn audit(&self) -> &Audit {
+        &self.audit
+    }
+}
+
 type Lent = State<Arc<Desk>>;
-
-async fn state(State(desk): Lent) -> Response {
-    axum::Json(digest(&desk)).into_response()
-}
-
-async fn metrics(State(desk): Lent) -> Response {
-    metrics_response(&desk.metrics(), &desk.audit)
-}
 
 async fn list(State(desk): Lent) -> Response {
     axum::Json(desk.held()).into_response()
@@ -55,9 +73,9 @@ async fn inject(State(desk): Lent, peer: Peer, body: Bytes) -> Result<Response, 
         "fault": order.kind,
         "for": text::format_duration(order.length),
     });
-    let command = begin_command(&desk, peer, "POST /faults".to_owned(), what, &order.cause);
+    let command = desk.begin(peer, "POST /faults", what, &order.cause);
     let view = desk.inject(order).await?;
-    command.done(digest(&desk), "in force, as read back");
+    desk.end(command, "in force, as read back");
     Ok((StatusCode::CREATED, axum::Json(view)).into_response())
 }
 
@@ -68,11 +86,9 @@ async fn end(
     body: Bytes,
 ) -> Result<Response, ApiError> {
     let cause = parse::cause(&body)?;
-    let path = format!("DELETE /faults/{name}");
-    let command = begin_command(&desk, peer, path, Value::Null, &cause);
-    let removed = desk.end(&name).await.map_err(|error| error.by(&cause))?;
-    let state = digest(&desk);
-    command.done(state.clone(), "ended, as read back");
+    let command = desk.begin(peer, format!("DELETE /faults/{name}"), Value::Null, &cause);
+    let removed = desk.end_fault(&name).await.map_err(|error| error.by(&cause))?;
+    let state = desk.end(command, "ended, as read back");
     Ok(axum::Json(json!({ "removed": removed, "state": state })).into_response())
 }
 
@@ -88,30 +104,29 @@ async fn begin(State(desk): Lent, peer: Peer, body: Bytes) -> Result<Response, A
     let timeline = Timeline::of(&scenario);
     timeline.check(&desk.targets).map_err(|e| ApiError::bad_request(e.to_string()).by(&cause))?;
     let what = json!({ "scenario": scenario.name, "speed": scale });
-    let command = begin_command(&desk, peer, "POST /timeline".to_owned(), what, &cause);
+    let command = desk.begin(peer, "POST /timeline", what, &cause);
     let options = PlayOptions { epoch: Instant::now(), scale, terms: desk.terms, cause };
-    desk.begin(scenario.name, timeline, options)?;
-    command.done(digest(&desk), "begun");
-    Ok((StatusCode::ACCEPTED, axum::Json(digest(&desk))).into_response())
+    desk.begin_timeline(scenario.name, timeline, options)?;
+    let state = desk.end(command, "begun");
+    Ok((StatusCode::ACCEPTED, axum::Json(state)).into_response())
 }
 
 async fn end_timeline(State(desk): Lent, peer: Peer, body: Bytes) -> Result<Response, ApiError> {
     let cause = parse::cause(&body)?;
-    let path = "DELETE /timeline".to_owned();
-    let command = begin_command(&desk, peer, path, Value::Null, &cause);
+    let command = desk.begin(peer, "DELETE /timeline", Value::Null, &cause);
     let view = desk.end_timeline().await;
-    command.done(digest(&desk), "ended");
-    Ok(axum::Json(json!({ "timeline": view, "state": digest(&desk) })).into_response())
+    let state = desk.end(command, "ended");
+    Ok(axum::Json(json!({ "timeline": view, "state": state })).into_response())
 }
 
 /// Ends everything it holds, then resets each tier and reads its state back.
 async fn reset(State(desk): Lent, peer: Peer, body: Bytes) -> Result<Response, ApiError> {
     let cause = parse::cause(&body)?;
-    let command = begin_command(&desk, peer, "POST /reset".to_owned(), Value::Null, &cause);
+    let command = desk.begin(peer, "POST /reset", Value::Null, &cause);
     desk.stop_all();
     for name in desk.held_names() {
         // A revert that fails here shows in what the tiers read back below.
-        let _ = desk.end(&name).await;
+        let _ = desk.end_fault(&name).await;
     }
     desk.end_timeline().await;
     let mut tiers = serde_json::Map::new();
@@ -128,28 +143,8 @@ async fn reset(State(desk): Lent, peer: Peer, body: Bytes) -> Result<Response, A
         return Err(bad_gateway(problems.join("; ")).by(&cause));
     }
     desk.forget_unconfirmed();
-    let state = digest(&desk);
-    command.done(state.clone(), "reset, as read back");
+    let state = desk.end(command, "reset, as read back");
     Ok(axum::Json(json!({ "state": state, "tiers": tiers })).into_response())
-}
-
-fn begin_command(desk: &Desk, peer: Peer, path: String, what: Value, cause: &Cause) -> Command {
-    Command::begin(&desk.audit, peer, path, what, cause, digest(desk))
-}
-
-/// The state, for `GET /state` and for the audit log.
-fn digest(desk: &Desk) -> Value {
-    let tiers: Vec<_> = desk.targets.tiers().iter().map(|(tier, _)| tier).collect();
-    let playing = desk.timeline().map(|view| json!(view));
-    json!({
-        "version": env!("CARGO_PKG_VERSION"),
-        "tiers": tiers,
-        "lease": text::format_duration(desk.terms.lease()),
-        "renew_every": text::format_duration(desk.terms.renew_every()),
-        "faults": desk.held(),
-        "timeline": playing,
-        "unconfirmed": desk.unconfirmed(),
-    })
 }
 
 fn read_order(body: &[u8]) -> Result<Order, ApiError> {

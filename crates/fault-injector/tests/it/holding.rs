@@ -3,13 +3,14 @@
 use std::time::{Duration, Instant};
 
 use goodput_fault_injector::{HoldEnd, HoldError, HoldRequest, LeaseTerms, Stop, hold};
-use goodput_test_support::{Wire, wait_for};
+use goodput_test_support::{ToldServer, Wire, block_on, client, nobody, wait_for};
+use tokio::sync::Notify;
 
-use crate::support::{Server, block_on, client, short_terms, stall};
+use crate::support::{cause, short_terms, stall};
 
 #[test]
 fn it_is_held_past_its_lease_and_ends_on_time_as_read_back() {
-    let server = Server::start();
+    let server = ToldServer::start();
     let length = Duration::from_millis(2_500);
     let mut seen = None;
     let end = block_on(hold(&server.client(), &stall("f", length), &Stop::new(), |s| {
@@ -28,7 +29,7 @@ fn it_is_held_past_its_lease_and_ends_on_time_as_read_back() {
 
 #[test]
 fn a_short_fault_needs_no_renewal() {
-    let server = Server::start();
+    let server = ToldServer::start();
     let end = block_on(hold(
         &server.client(),
         &stall("f", Duration::from_millis(150)),
@@ -41,7 +42,7 @@ fn a_short_fault_needs_no_renewal() {
 
 #[test]
 fn a_stop_ends_it_at_once_and_a_second_one_skips_nothing() {
-    let server = Server::start();
+    let server = ToldServer::start();
     let stop = Stop::new();
     let end = block_on(async {
         let (client, request) = (server.client(), stall("f", Duration::from_mins(5)));
@@ -57,13 +58,14 @@ fn a_stop_ends_it_at_once_and_a_second_one_skips_nothing() {
 
 #[test]
 fn a_fault_of_that_name_in_force_is_left_alone() {
-    let server = Server::start();
+    let server = ToldServer::start();
     block_on(async {
         let client = server.client();
         let (first, stop) = (stall("f", Duration::from_mins(1)), Stop::new());
-        let held = hold(&client, &first, &stop, |_| {});
+        let seen = Notify::new();
+        let held = hold(&client, &first, &stop, |_| seen.notify_one());
         let second = async {
-            tokio::time::sleep(Duration::from_millis(300)).await;
+            seen.notified().await;
             let request = stall("f", Duration::from_mins(1));
             let error = hold(&client, &request, &Stop::new(), |_| {}).await.unwrap_err();
             assert!(matches!(error, HoldError::NotInForce(_)), "{error:?}");
@@ -75,47 +77,41 @@ fn a_fault_of_that_name_in_force_is_left_alone() {
     });
 }
 
-#[test]
-fn a_fault_that_somebody_else_ends_is_lost_and_not_put_back() {
-    let server = Server::start();
-    let end = block_on(async {
-        let client = server.client();
-        let (request, stop) = (stall("f", Duration::from_secs(3)), Stop::new());
-        let held = hold(&client, &request, &stop, |_| {});
+/// Holds a fault, which somebody else ends once it is in force.
+fn held_and_reset(server: &ToldServer, request: &HoldRequest) -> Result<HoldEnd, HoldError> {
+    block_on(async {
+        let (client, stop, seen) = (server.client(), Stop::new(), Notify::new());
+        let held = hold(&client, request, &stop, |_| seen.notify_one());
         let other = async {
-            tokio::time::sleep(Duration::from_millis(300)).await;
-            client.reset_server(&crate::support::cause()).await.unwrap();
+            seen.notified().await;
+            client.reset_server(&cause()).await.unwrap();
         };
         tokio::join!(held, other).0
-    });
+    })
+}
+
+#[test]
+fn a_fault_that_somebody_else_ends_is_lost_and_not_put_back() {
+    let server = ToldServer::start();
+    let end = held_and_reset(&server, &stall("f", Duration::from_secs(3)));
     assert!(matches!(end, Ok(HoldEnd::Lost { .. })), "{end:?}");
-    assert_eq!(server.felt(|felt| felt.effects.len()), 2, "in force once, and over");
+    assert_eq!(server.told(|told| told.effects.len()), 2, "in force once, and over");
 }
 
 #[test]
 fn a_fault_that_needs_no_renewal_and_is_reset_is_told_long_before_its_end() {
-    let server = Server::start();
+    let server = ToldServer::start();
     let began = Instant::now();
-    let end = block_on(async {
-        let client = server.client();
-        let terms = LeaseTerms::new(Duration::from_mins(2), Duration::from_mins(1)).unwrap();
-        let request = HoldRequest { terms, ..stall("f", Duration::from_mins(1)) };
-        let stop = Stop::new();
-        let held = hold(&client, &request, &stop, |_| {});
-        let other = async {
-            tokio::time::sleep(Duration::from_millis(300)).await;
-            client.reset_server(&crate::support::cause()).await.unwrap();
-        };
-        tokio::join!(held, other).0
-    });
+    let terms = LeaseTerms::new(Duration::from_mins(2), Duration::from_mins(1)).unwrap();
+    let request = HoldRequest { terms, ..stall("f", Duration::from_mins(1)) };
+    let end = held_and_reset(&server, &request);
     assert!(matches!(end, Ok(HoldEnd::Lost { .. })), "{end:?}");
     assert!(began.elapsed() < Duration::from_secs(15), "{:?}", began.elapsed());
 }
 
 #[test]
 fn nobody_there_is_told_at_once() {
-    let addr = std::net::TcpListener::bind(goodput_test_support::any_port()).unwrap().local_addr();
-    let client = client(addr.unwrap());
+    let client = client(nobody());
     let began = Instant::now();
     let end = block_on(hold(&client, &stall("f", Duration::from_secs(9)), &Stop::new(), |_| {}));
     assert!(matches!(end, Err(HoldError::NotInForce(_))), "{end:?}");
@@ -124,7 +120,7 @@ fn nobody_there_is_told_at_once() {
 
 #[test]
 fn a_cut_wire_leaves_it_to_the_lease_and_is_reported_as_unconfirmed() {
-    let server = Server::start();
+    let server = ToldServer::start();
     let wire = Wire::to(server.addr());
     let client = client(wire.addr).with_timeout(Duration::from_millis(300));
     let request = stall("f", Duration::from_secs(3));
@@ -140,7 +136,7 @@ fn a_cut_wire_leaves_it_to_the_lease_and_is_reported_as_unconfirmed() {
 
 #[test]
 fn a_wire_that_is_mended_during_the_revert_confirms_it() {
-    let server = Server::start();
+    let server = ToldServer::start();
     let wire = Wire::to(server.addr());
     let client = client(wire.addr).with_timeout(Duration::from_millis(300));
     let request = stall("f", Duration::from_millis(500));

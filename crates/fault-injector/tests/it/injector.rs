@@ -6,27 +6,27 @@ use std::time::{Duration, Instant};
 
 use goodput_control::{Audit, ClientError, ControlClient, Guard};
 use goodput_fault_injector::{Injector, InjectorConfig, LoadTarget, Targets};
-use goodput_test_support::{Wire, any_port, wait_for};
+use goodput_test_support::{ToldServer, Wire, any_port, block_on, client, wait_for};
 use http::Method;
 use serde_json::{Value, json};
 
-use crate::support::{Server, block_on, client, short_terms};
+use crate::support::short_terms;
 
 struct Lab {
-    server: Server,
+    server: ToldServer,
     injector: Injector,
     audit: Audit,
     client: ControlClient,
 }
 
 fn lab() -> Lab {
-    let server = Server::start();
+    let server = ToldServer::start();
     let client = server.client();
     lab_with(server, client)
 }
 
 /// A lab whose injector reaches the server by `tier`.
-fn lab_with(server: Server, tier: ControlClient) -> Lab {
+fn lab_with(server: ToldServer, tier: ControlClient) -> Lab {
     let audit = Audit::memory();
     let tiers = vec![("order-status".to_owned(), tier)];
     let injector = Injector::start(InjectorConfig {
@@ -125,7 +125,7 @@ fn what_is_wrong_is_a_4xx_and_an_unreachable_tier_a_502() {
 
 #[test]
 fn a_command_is_in_the_audit_log_though_whoever_gave_it_has_hung_up() {
-    let server = Server::start();
+    let server = ToldServer::start();
     let wire = Wire::to(server.addr());
     let tier = client(wire.addr).with_timeout(Duration::from_millis(300));
     let lab = lab_with(server, tier);

@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 
 use goodput_fault_injector::{HoldRequest, Stop, hold};
 use goodput_policy::fault::FaultKind;
-use goodput_test_support::{Wire, wait_for};
+use goodput_test_support::{ToldServer, Wire, block_on, client, wait_for};
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::support::{Server, block_on, cause, client, short_terms};
+use crate::support::{cause, short_terms};
 
 /// Where the other process finds the server; without it, the process is the test itself.
 const HOLD_AT: &str = "GOODPUT_TEST_HOLD_AT";
@@ -62,7 +62,7 @@ impl Drop for Holder {
 fn capacity_is_back_after(harm: impl Fn(&Holder, &Wire)) {
     let lease = short_terms().lease();
     for round in 0..3 {
-        let server = Server::start();
+        let server = ToldServer::start();
         let wire = Wire::to(server.addr());
         let holder = Holder::start(wire.addr);
         wait_for("the fault", || server.is_hurt());
@@ -83,14 +83,14 @@ fn capacity_is_back_after_a_kill() {
 #[test]
 fn capacity_is_back_after_a_pause_and_a_resumed_holder_leaves_it_alone() {
     capacity_is_back_after(|holder, _| holder.signal(Signal::STOP));
-    let server = Server::start();
+    let server = ToldServer::start();
     let mut holder = Holder::start(server.addr());
     wait_for("the fault", || server.is_hurt());
     holder.signal(Signal::STOP);
     wait_for("capacity", || !server.is_hurt());
     holder.signal(Signal::CONT);
     holder.0.wait().unwrap();
-    assert_eq!(server.felt(|felt| felt.effects.len()), 2, "in force once, and over");
+    assert_eq!(server.told(|told| told.effects.len()), 2, "in force once, and over");
 }
 
 #[test]

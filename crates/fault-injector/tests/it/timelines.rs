@@ -5,14 +5,15 @@ use std::time::{Duration, Instant};
 
 use goodput_clock::{Rate, Ratio, Scale, Timestamp};
 use goodput_fault_injector::{
-    InjectorEventKind, LeaseTerms, LoadTarget, PlayOptions, StartPlayError, Targets, Timeline,
+    InjectorEventKind, LeaseTerms, LoadTarget, PlayOptions, PlayReport, StartPlayError, Targets,
+    Timeline,
 };
 use goodput_policy::fault::FaultKind;
 use goodput_policy::lever::Lever;
 use goodput_scenario::{PlannedFault, PlannedLever};
-use goodput_test_support::wait_for;
+use goodput_test_support::{ToldServer, client, nobody, wait_for};
 
-use crate::support::{Server, cause};
+use crate::support::cause;
 
 fn fault(name: &str, tier: &str, at: u64, length: u64) -> PlannedFault {
     PlannedFault {
@@ -37,13 +38,13 @@ fn options(speed: f64) -> PlayOptions {
     }
 }
 
-fn only(server: &Server, load: LoadTarget) -> Targets {
+fn only(server: &ToldServer, load: LoadTarget) -> Targets {
     Targets::new(vec![("order-status".to_owned(), server.client())], load)
 }
 
 #[test]
 fn faults_and_levers_come_at_their_times_at_ten_times_the_speed() {
-    let server = Server::start();
+    let server = ToldServer::start();
     let (levers, load) = mpsc::channel();
     let admit = Lever::Admit {
         share: Ratio::ONE,
@@ -59,12 +60,12 @@ fn faults_and_levers_come_at_their_times_at_ten_times_the_speed() {
     let epoch = options.epoch;
     let playing = timeline.start(only(&server, LoadTarget::Channel(levers)), options).unwrap();
     let (events, report) = playing.finish();
-    assert!(report.is_clean() && !report.interrupted, "{report:?}");
+    assert_eq!(report, PlayReport::default());
     let (began, lasted) = server.first_fault();
     let close = Duration::from_millis(250);
     assert!((began - epoch).abs_diff(Duration::from_millis(500)) < close, "{:?}", began - epoch);
     assert!(lasted.abs_diff(Duration::from_secs(2)) < close, "{lasted:?}");
-    let (pulled, wall) = server.felt(|felt| felt.levers[0].clone());
+    let (pulled, wall) = server.told(|told| told.levers[0].clone());
     assert!((pulled - epoch).abs_diff(Duration::from_secs(3)) < close);
     let Lever::Admit { hold, .. } = wall else { panic!("{wall:?}") };
     assert_eq!(hold, Some(Duration::from_secs(2)), "the server hears wall time");
@@ -85,7 +86,7 @@ fn faults_and_levers_come_at_their_times_at_ten_times_the_speed() {
 
 #[test]
 fn two_tiers_may_have_a_fault_of_one_name_each() {
-    let (front, back) = (Server::start(), Server::start());
+    let (front, back) = (ToldServer::start(), ToldServer::start());
     let tiers = vec![("front".to_owned(), front.client()), ("back".to_owned(), back.client())];
     let timeline = Timeline {
         faults: vec![fault("f", "front", 1, 5), fault("f", "back", 2, 5)],
@@ -93,14 +94,14 @@ fn two_tiers_may_have_a_fault_of_one_name_each() {
     };
     let playing = timeline.start(Targets::new(tiers, LoadTarget::None), options(10.0)).unwrap();
     let (events, report) = playing.finish();
-    assert!(report.is_clean(), "{report:?}");
+    assert_eq!(report, PlayReport::default());
     assert_eq!(events.len(), 4);
     assert!(front.first_fault().0 < back.first_fault().0);
 }
 
 #[test]
 fn a_stop_reverts_everything_and_what_levers_left_behind() {
-    let server = Server::start();
+    let server = ToldServer::start();
     let admit = Lever::Admit { share: Ratio::ZERO, hold: None, ramp: Duration::ZERO };
     let timeline = Timeline {
         faults: vec![fault("now", "order-status", 0, 300), fault("later", "order-status", 200, 9)],
@@ -108,21 +109,21 @@ fn a_stop_reverts_everything_and_what_levers_left_behind() {
     };
     let playing = timeline.start(only(&server, LoadTarget::None), options(1.0)).unwrap();
     wait_for("the fault", || server.is_hurt());
-    wait_for("the lever", || server.felt(|felt| !felt.levers.is_empty()));
+    wait_for("the lever", || server.told(|told| !told.levers.is_empty()));
     let began = Instant::now();
     playing.stop().pull();
     playing.stop().pull();
     let (events, report) = playing.finish();
     assert!(began.elapsed() < Duration::from_secs(5));
-    assert!(report.interrupted && report.is_clean(), "{report:?}");
+    assert_eq!(report, PlayReport { interrupted: true, ..PlayReport::default() });
     assert!(!server.is_hurt());
-    assert_eq!(server.felt(|felt| (felt.levers.len(), felt.resets)), (1, 1));
+    assert_eq!(server.told(|told| (told.levers.len(), told.resets)), (1, 1));
     assert!(matches!(events.last().unwrap().kind, InjectorEventKind::FaultEnded { .. }));
 }
 
 #[test]
 fn a_server_that_dies_takes_its_fault_with_it() {
-    let server = Server::start();
+    let server = ToldServer::start();
     let timeline = Timeline { faults: vec![fault("f", "order-status", 0, 1)], levers: Vec::new() };
     let playing = timeline.start(only(&server, LoadTarget::None), options(1.0)).unwrap();
     wait_for("the fault", || server.is_hurt());
@@ -137,12 +138,9 @@ fn a_server_that_dies_takes_its_fault_with_it() {
 
 #[test]
 fn a_fault_and_a_lever_that_fail_are_reported_and_stop_nothing_else() {
-    let server = Server::start();
-    let dead = std::net::TcpListener::bind(goodput_test_support::any_port()).unwrap().local_addr();
-    let tiers = vec![
-        ("dead".to_owned(), crate::support::client(dead.unwrap())),
-        ("order-status".to_owned(), server.client()),
-    ];
+    let server = ToldServer::start();
+    let tiers =
+        vec![("dead".to_owned(), client(nobody())), ("order-status".to_owned(), server.client())];
     let timeline = Timeline {
         faults: vec![fault("f", "dead", 0, 1), fault("g", "order-status", 1, 5)],
         levers: vec![PlannedLever {
@@ -160,7 +158,7 @@ fn a_fault_and_a_lever_that_fail_are_reported_and_stop_nothing_else() {
 
 #[test]
 fn a_missing_control_plane_is_named_before_anything_begins() {
-    let server = Server::start();
+    let server = ToldServer::start();
     let unknown = Timeline { faults: vec![fault("f", "front", 0, 1)], levers: Vec::new() };
     let error = unknown.start(only(&server, LoadTarget::None), options(1.0)).unwrap_err();
     assert!(matches!(error, StartPlayError::Missing(_)));

@@ -12,8 +12,7 @@ use goodput_policy::retry::{BudgetScope, LayerConfig};
 use goodput_scenario::{
     Arrivals, Client, Expectations, ExpectedVerdict, Load, Protocol, RequestTemplate, Scenario,
 };
-
-use crate::server::Server;
+use goodput_test_support::PathServer;
 
 pub(crate) fn layer(name: &str, timeout: Option<Duration>, retries: u32) -> LayerConfig {
     LayerConfig {
@@ -67,7 +66,7 @@ pub(crate) fn scenario(rate: f64, seconds: f64, path: &str) -> Scenario {
     }
 }
 
-pub(crate) fn config(scenario: Scenario, server: &Server, speed: f64) -> GeneratorConfig {
+pub(crate) fn config(scenario: Scenario, server: &PathServer, speed: f64) -> GeneratorConfig {
     GeneratorConfig {
         scale: Scale::new(speed).unwrap(),
         ..GeneratorConfig::new(scenario, server.url())

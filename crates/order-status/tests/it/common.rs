@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use goodput_clock::Rate;
 use goodput_control::api::ServerState;
@@ -119,15 +119,6 @@ pub(crate) fn series(server: &Server, name: &str) -> f64 {
     let text = metrics(server);
     let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
     line.unwrap_or_else(|| panic!("no {name} in {text}")).parse().unwrap()
-}
-
-/// Waits until `met` holds, at most ten seconds.
-pub(crate) fn wait_until(what: &str, mut met: impl FnMut() -> bool) {
-    let begun = Instant::now();
-    while !met() {
-        assert!(begun.elapsed() < Duration::from_secs(10), "waited in vain: {what}");
-        std::thread::sleep(Duration::from_millis(2));
-    }
 }
 
 pub(crate) fn start(limiter: LimiterConfig) -> Server {

@@ -3,9 +3,10 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::common::{Connection, command, get, limited, metrics, series, start, state, wait_until};
-use goodput_order_status::{Server, ServerConfig};
+use crate::common::{Connection, command, get, limited, metrics, series, start, state};
+use goodput_order_status::{Bounds, Server, ServerConfig};
 use goodput_policy::limiter::{LimiterConfig, OnDisconnect, QueueLimit, QueueOrder};
+use goodput_test_support::wait_for;
 
 #[test]
 fn an_order_is_answered_from_the_book_and_again_the_same() {
@@ -81,6 +82,19 @@ fn what_is_too_large_is_refused_in_the_common_shape() {
 }
 
 #[test]
+fn a_body_that_does_not_come_is_given_up() {
+    let bounds = Bounds { body_timeout: Duration::from_millis(50), ..Bounds::default() };
+    let server = Server::start(ServerConfig { bounds, ..ServerConfig::default() }).unwrap();
+    let mut connection = Connection::open(server.data_addr());
+    connection.write("GET /orders/1 HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\n{");
+    let reply = connection.receive().unwrap();
+    assert_eq!(reply.status, 408);
+    assert!(reply.error().contains("50 ms"), "{}", reply.body);
+    assert!(connection.is_closed(), "what comes late is no request");
+    assert_eq!(state(&server).counters.errors, 1);
+}
+
+#[test]
 fn the_counters_equal_what_clients_saw_to_the_request() {
     for workers in [1, 2] {
         let limiter = LimiterConfig { queue_limit: QueueLimit::Bounded(3), ..limited(2, 400.0) };
@@ -148,7 +162,7 @@ fn abandon(server: &Server, count: usize) {
             connection
         })
         .collect();
-    wait_until("all have arrived", || state(server).counters.received == count as u64);
+    wait_for("all have arrived", || state(server).counters.received == count as u64);
     drop(connections);
 }
 
@@ -156,7 +170,7 @@ fn abandon(server: &Server, count: usize) {
 fn an_abandoned_request_is_still_served_and_counts_as_wasted() {
     let server = start(limited(1, 10.0));
     abandon(&server, 4);
-    wait_until("all are served", || state(&server).counters.served == 4);
+    wait_for("all are served", || state(&server).counters.served == 4);
     let counters = state(&server).counters;
     assert_eq!(counters.cancelled, 0);
     assert!((counters.busy_wasted - 0.4).abs() < 1e-6, "{counters:?}");
@@ -175,9 +189,9 @@ fn check_nothing_is_left(server: &Server) {
 fn with_cancel_an_abandoned_request_leaves_the_queue() {
     let server = start(LimiterConfig { on_disconnect: OnDisconnect::Cancel, ..limited(1, 4.0) });
     abandon(&server, 4);
-    wait_until("three have left", || state(&server).counters.cancelled == 3);
+    wait_for("three have left", || state(&server).counters.cancelled == 3);
     assert_eq!(state(&server).queued, 0);
-    wait_until("the first is served", || state(&server).counters.served == 1);
+    wait_for("the first is served", || state(&server).counters.served == 1);
     assert_eq!(series(&server, "rig_server_requests_total{outcome=\"cancelled\"}"), 3.0);
     check_nothing_is_left(&server);
 }
@@ -187,7 +201,7 @@ fn work_that_cannot_meet_its_deadline_is_dropped_with_504() {
     let server = start(LimiterConfig { drop_expired: true, ..limited(1, 10.0) });
     let mut patient = Connection::open(server.data_addr());
     patient.send("GET", "/orders/1", "", "");
-    wait_until("it is in service", || state(&server).in_service == 1);
+    wait_for("it is in service", || state(&server).in_service == 1);
     // Service takes 100 ms and the margin is another: it cannot be done in 150 ms.
     let mut hasty = Connection::open(server.data_addr());
     let reply = hasty.get("/orders/2", "grpc-timeout: 150m\r\n");
@@ -201,6 +215,20 @@ fn work_that_cannot_meet_its_deadline_is_dropped_with_504() {
 }
 
 #[test]
+fn a_deadline_counts_from_the_arrival_and_not_from_the_end_of_the_body() {
+    let server = start(LimiterConfig { drop_expired: true, ..limited(1, 1_000.0) });
+    let mut connection = Connection::open(server.data_addr());
+    connection.write(
+        "GET /orders/1 HTTP/1.1\r\nhost: x\r\ngrpc-timeout: 100m\r\ncontent-length: 2\r\n\r\n{",
+    );
+    wait_for("the head has arrived", || state(&server).counters.received == 1);
+    thread::sleep(Duration::from_millis(200));
+    connection.write("}");
+    let reply = connection.receive().unwrap();
+    assert_eq!((reply.status, reply.headers["x-goodput-reason"].as_str()), (504, "expired"));
+}
+
+#[test]
 fn lifo_serves_the_last_first() {
     let server = start(LimiterConfig { queue: QueueOrder::Lifo, ..limited(1, 5.0) });
     let addr = server.data_addr();
@@ -209,7 +237,7 @@ fn lifo_serves_the_last_first() {
     for id in 1..=4_u64 {
         let mut connection = Connection::open(addr);
         connection.send("GET", &format!("/orders/{id}"), "", "");
-        wait_until("it has arrived", || state(&server).counters.received == id);
+        wait_for("it has arrived", || state(&server).counters.received == id);
         waiting.push(thread::spawn(move || {
             assert_eq!(connection.receive().unwrap().status, 200);
             (Instant::now(), id)
@@ -233,7 +261,7 @@ fn a_shed_queue_answers_503_with_the_reason() {
             connection
         })
         .collect();
-    wait_until("two wait", || state(&server).queued == 2);
+    wait_for("two wait", || state(&server).queued == 2);
     command(&server, "POST", "/levers/shed-queue", "");
     let statuses: Vec<_> = connections.iter_mut().map(|c| c.receive().unwrap()).collect();
     let shed: Vec<_> = statuses.iter().filter(|reply| reply.status == 503).collect();
@@ -258,7 +286,7 @@ fn admit_lets_a_share_in_and_ramps_back() {
     assert_eq!(state(&server).admitted, 0.25);
     assert!(state(&server).counters.refused["not-admitted"] > 0);
     command(&server, "POST", "/levers/admit", r#"{"share": 0, "for": "50ms", "ramp": "100ms"}"#);
-    wait_until("all traffic is back", || state(&server).admitted >= 1.0);
+    wait_for("all traffic is back", || state(&server).admitted >= 1.0);
     assert_eq!(share(50), 1.0);
 }
 
@@ -275,7 +303,7 @@ fn a_restart_drops_queue_service_and_connections_and_serves_on() {
             connection
         })
         .collect();
-    wait_until("they have arrived", || state(&server).queued == 2);
+    wait_for("they have arrived", || state(&server).queued == 2);
     let before = state(&server);
     command(&server, "POST", "/levers/restart", "");
     for connection in &mut waiting {
@@ -316,6 +344,7 @@ fn metrics_have_every_series_from_the_start() {
     assert!(text.contains("rig_build_info{"));
     assert!(text.contains("process_resident_memory_bytes"));
 }
+
 #[test]
 fn what_is_not_http_is_refused_in_the_common_shape() {
     let server = start(LimiterConfig::default());

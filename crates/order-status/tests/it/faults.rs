@@ -5,10 +5,11 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::common::{Connection, command, get, limited, series, start, state, wait_until};
+use crate::common::{Connection, command, get, limited, series, start, state};
 use goodput_clock::Scale;
 use goodput_order_status::{Server, ServerConfig};
 use goodput_policy::limiter::LimiterConfig;
+use goodput_test_support::wait_for;
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpSocket, TcpStream};
 
@@ -23,7 +24,7 @@ fn a_lease_that_nobody_renews_gives_capacity_back() {
     assert_eq!(during.faults[0].name, "cut");
     assert_eq!(series(&server, "rig_fault_active{fault=\"capacity\"}"), 1.0);
     assert_eq!(get(&server, "/orders/1").status, 200);
-    wait_until("capacity is back", || state(&server).capacity == Some(100.0));
+    wait_for("capacity is back", || state(&server).capacity == Some(100.0));
     assert!(state(&server).faults.is_empty());
     assert_eq!(series(&server, "rig_fault_active{fault=\"capacity\"}"), 0.0);
     assert_eq!(series(&server, "rig_fault_injections_total{fault=\"capacity\"}"), 1.0);
@@ -44,7 +45,7 @@ fn a_stall_freezes_the_server_and_its_end_serves_what_waits() {
                 connection
             })
             .collect();
-        wait_until("all wait", || {
+        wait_for("all wait", || {
             let state = state(&server);
             state.queued + state.in_service == 4
         });

@@ -6,10 +6,11 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use crate::common::{Connection, command, limited, series, start, state, wait_until};
+use crate::common::{Connection, command, limited, series, start, state};
 use goodput_client::Target;
 use goodput_order_status::{Bounds, GatewayConfig, Role, Server, ServerConfig};
 use goodput_policy::limiter::{LimiterConfig, OnDisconnect};
+use goodput_test_support::{any_port, nobody, wait_for};
 
 /// An upstream that gives the n-th request, whichever connection it comes by, the n-th answer; the
 /// last answer stands for all that follow, and an empty one for silence.
@@ -20,7 +21,7 @@ struct Upstream {
 
 impl Upstream {
     fn start(answers: &[&str]) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let listener = TcpListener::bind(any_port()).unwrap();
         let addr = listener.local_addr().unwrap();
         let seen = Arc::new(Mutex::new(Vec::new()));
         let answers: Arc<Vec<String>> =
@@ -171,11 +172,10 @@ fn an_answer_of_the_upstream_is_passed_on_whatever_its_status() {
 fn a_failure_keeps_its_class() {
     let silent = Upstream::start(&[""]);
     let garbage = Upstream::start(&["SSH-2.0-upstream\r\n\r\n"]);
-    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     for (upstream, status, reason) in [
         (silent.addr, 504, "upstream-timeout"),
         (garbage.addr, 502, "upstream-error"),
-        (closed, 502, "upstream-connect"),
+        (nobody(), 502, "upstream-connect"),
     ] {
         let server = gateway(upstream, 1, LimiterConfig::default());
         let reply = crate::common::get(&server, "/x");
@@ -209,10 +209,10 @@ fn hang_up_in_the_queue(on_disconnect: OnDisconnect) -> (Upstream, Server) {
     let server = gateway(upstream.addr, 0, limiter);
     let mut first = Connection::open(server.data_addr());
     first.send("GET", "/first", "", "");
-    wait_until("the first is in service", || state(&server).in_service == 1);
+    wait_for("the first is in service", || state(&server).in_service == 1);
     let mut second = Connection::open(server.data_addr());
     second.send("GET", "/second", "", "");
-    wait_until("the second waits", || state(&server).queued == 1);
+    wait_for("the second waits", || state(&server).queued == 1);
     drop(second);
     assert_eq!(first.receive().unwrap().status, 200);
     (upstream, server)
@@ -221,8 +221,8 @@ fn hang_up_in_the_queue(on_disconnect: OnDisconnect) -> (Upstream, Server) {
 #[test]
 fn abandoned_work_goes_on_to_the_upstream() {
     let (upstream, server) = hang_up_in_the_queue(OnDisconnect::Continue);
-    wait_until("both have been forwarded", || upstream.seen().len() == 2);
-    wait_until("both are counted", || state(&server).counters.served == 2);
+    wait_for("both have been forwarded", || upstream.seen().len() == 2);
+    wait_for("both are counted", || state(&server).counters.served == 2);
     let busy = state(&server).counters;
     assert!((busy.busy_useful - 0.25).abs() < 1e-6, "{busy:?}");
     assert!((busy.busy_wasted - 0.25).abs() < 1e-6, "{busy:?}");
@@ -231,7 +231,7 @@ fn abandoned_work_goes_on_to_the_upstream() {
 #[test]
 fn with_cancel_abandoned_work_never_reaches_the_upstream() {
     let (upstream, server) = hang_up_in_the_queue(OnDisconnect::Cancel);
-    wait_until("it is cancelled", || state(&server).counters.cancelled == 1);
+    wait_for("it is cancelled", || state(&server).counters.cancelled == 1);
     assert_eq!(upstream.seen().len(), 1);
     assert_eq!(state(&server).counters.served, 1);
 }
@@ -243,9 +243,9 @@ fn with_cancel_a_call_is_given_up_with_its_caller() {
     let server = gateway(upstream.addr, 100, limiter);
     let mut connection = Connection::open(server.data_addr());
     connection.send("GET", "/x", "", "");
-    wait_until("it has been forwarded", || upstream.seen().len() == 1);
+    wait_for("it has been forwarded", || upstream.seen().len() == 1);
     drop(connection);
-    wait_until("it is cancelled", || state(&server).counters.cancelled == 1);
+    wait_for("it is cancelled", || state(&server).counters.cancelled == 1);
     assert_eq!(upstream.seen().len(), 1);
 }
 
@@ -255,10 +255,10 @@ fn a_restart_gives_up_what_is_being_forwarded() {
     let server = gateway(upstream.addr, 100, LimiterConfig::default());
     let mut connection = Connection::open(server.data_addr());
     connection.send("GET", "/x", "", "");
-    wait_until("it has been forwarded", || upstream.seen().len() == 1);
+    wait_for("it has been forwarded", || upstream.seen().len() == 1);
     command(&server, "POST", "/levers/restart", "");
     assert!(connection.receive().is_none());
-    wait_until("it is counted", || {
+    wait_for("it is counted", || {
         state(&server).counters.refused.get("restart").is_some_and(|count| *count == 1)
     });
 }

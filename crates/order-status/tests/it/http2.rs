@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use crate::common::{limited, start, state, wait_until};
+use crate::common::{limited, start, state};
 use bytes::Bytes;
+use goodput_test_support::wait_for;
 use http_body_util::{BodyExt, Empty};
 use hyper::client::conn::http2;
 use hyper_util::rt::{TokioExecutor, TokioIo};
@@ -40,7 +41,7 @@ async fn many_requests_share_a_connection_and_a_reset_is_a_disconnect() {
         tokio::time::timeout(Duration::from_millis(10), first.send_request(request("/orders/1")));
     assert!(abandoned.await.is_err());
     let waited = tokio::task::spawn_blocking(move || {
-        wait_until("it is served", || state(&server).counters.served == 17);
+        wait_for("it is served", || state(&server).counters.served == 17);
         state(&server).counters
     });
     let counters = waited.await.unwrap();

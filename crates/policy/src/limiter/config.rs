@@ -362,6 +362,18 @@ impl LimiterConfig {
 }
 
 impl LimiterPatch {
+    /// The change that makes a limiter as `config` says, in everything that a patch can change.
+    pub const fn to(config: &LimiterConfig) -> Self {
+        Self {
+            slots: Some(config.slots),
+            capacity: Some(config.capacity),
+            queue: Some(config.queue),
+            queue_limit: Some(config.queue_limit),
+            drop_expired: Some(config.drop_expired),
+            on_disconnect: Some(config.on_disconnect),
+        }
+    }
+
     /// Checks what the types cannot, as far as that can be told without what is patched.
     ///
     /// # Errors

@@ -235,5 +235,5 @@ fn is_named(config: &LayerConfig, name: Option<&str>) -> bool {
 /// The most retries that a layer can be told to make.
 pub const MAX_RETRIES: u32 = 100;
 
-/// Microseconds since wall time at a hundred times speed is a hundredth of scenario time.
+/// Down to microseconds, since at a hundred times the speed wall time is a hundredth of scenario time.
 const TIMEOUTS: RangeInclusive<Duration> = Duration::from_micros(1)..=Duration::from_hours(24);

@@ -11,6 +11,7 @@ use goodput_policy::lever::Lever;
 use goodput_rig::{Remote, RemoteTier, RigError, RunOptions, Target, run};
 use goodput_runlog::{Cancel, Event, EventKind, Observer, RunLog, Window};
 use goodput_scenario::{Plan, Scenario};
+use goodput_test_support::{block_on, client};
 use goodput_verdict::{DoubtKind, Exit, Judgement, judge};
 
 pub(crate) fn scenario(text: &str) -> Scenario {
@@ -141,14 +142,7 @@ pub(crate) fn ask<T: Send>(
     control: SocketAddr,
     question: impl AsyncFnOnce(&ControlClient) -> T + Send,
 ) -> T {
-    std::thread::scope(|scope| {
-        let asked = scope.spawn(|| {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-            let client = ControlClient::new(&control.to_string(), None).unwrap();
-            runtime.unwrap().block_on(question(&client))
-        });
-        asked.join().unwrap()
-    })
+    std::thread::scope(|scope| scope.spawn(|| block_on(question(&client(control)))).join().unwrap())
 }
 
 pub(crate) fn state(control: SocketAddr) -> ServerState {

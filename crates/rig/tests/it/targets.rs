@@ -156,6 +156,5 @@ fn a_port_in_use_is_named() {
     }
     // The address is free again once whoever had it has gone.
     drop(taken);
-    std::thread::sleep(Duration::from_millis(10));
     drop(Server::start(ServerConfig { data_addr: addr, ..ServerConfig::default() }).unwrap());
 }

@@ -94,14 +94,6 @@ fn a_restart_by_somebody_else() {
 }
 
 #[test]
-fn a_control_that_recovers() {
-    let _turn = alone();
-    let ran = run_trusted(&scenario(SHORT_CUT), 10.0);
-    assert_eq!(ran.judgement.verdict, Verdict::Recovered, "{}", ran.judgement.summary);
-    assert_eq!((ran.exit(), ran.control_exit()), (0, 3), "as a control it makes all void");
-}
-
-#[test]
 fn a_server_that_may_still_hold_a_fault_is_worse_than_inconclusive() {
     let _turn = alone();
     let (scenario, speed) = (scenario(SHORT_CUT), 10.0);

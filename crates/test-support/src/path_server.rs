@@ -1,62 +1,68 @@
-//! A server whose behaviour each request chooses by its path, and that counts what it sees.
-
-#![expect(
-    dead_code,
-    unreachable_pub,
-    clippy::unwrap_used,
-    reason = "shared by the tests of two crates, neither of which uses all of it"
-)]
-
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
+use tokio::sync::mpsc;
 
-/// One request as the server read it.
+use crate::any_port;
+
+/// One request as a [`PathServer`] read it.
 #[derive(Clone, Debug)]
 pub struct Seen {
+    /// When its head had come.
     pub at: Instant,
     /// The connection's number, from 1.
     pub connection: usize,
+    /// What it asked for.
     pub path: String,
+    /// Its `x-envoy-attempt-count`; empty without one.
     pub attempt: String,
+    /// Its `grpc-timeout`; empty without one.
     pub timeout: String,
 }
 
 #[derive(Debug, Default)]
-pub struct Counts {
-    pub accepted: AtomicUsize,
-    pub open: AtomicUsize,
-    pub most_open: AtomicUsize,
-    pub seen: Mutex<Vec<Seen>>,
+struct Counts {
+    accepted: AtomicUsize,
+    open: AtomicUsize,
+    most_open: AtomicUsize,
+    seen: Mutex<Vec<Seen>>,
 }
 
-/// Runs on a thread of its own until dropped. Paths: `/status/CODE`, `/slow/MILLIS`, `/silent`,
+/// A server whose behaviour each request chooses by its path, and that counts what it sees.
+///
+/// It runs on a thread of its own until dropped. Paths: `/status/CODE`, `/slow/MILLIS`, `/silent`,
 /// `/garbage`, `/truncated`, `/reset`, `/close` (answers, closes 20 ms later), `/last` (answers with
 /// `connection: close`), `/body/BYTES`, `/every/N` (503 to every Nth request); all others answer 200.
 #[derive(Debug)]
-pub struct Server {
+pub struct PathServer {
+    /// Where it listens.
     pub addr: SocketAddr,
-    pub counts: Arc<Counts>,
-    freeze: tokio::sync::mpsc::UnboundedSender<Duration>,
+    counts: Arc<Counts>,
+    freeze: mpsc::UnboundedSender<Duration>,
 }
 
-impl Server {
+impl PathServer {
+    /// A server on any free port of loopback.
+    ///
+    /// # Panics
+    ///
+    /// Where there is no free port.
     pub fn start() -> Self {
         let counts = Arc::new(Counts::default());
-        let (freeze, mut frozen) = tokio::sync::mpsc::unbounded_channel::<Duration>();
+        let (freeze, mut frozen) = mpsc::unbounded_channel::<Duration>();
         let (bound, addr) = std::sync::mpsc::channel();
         let shared = Arc::clone(&counts);
         std::thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-            runtime.unwrap().block_on(async move {
-                let socket = TcpSocket::new_v4().unwrap();
-                socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
-                let listener = socket.listen(4096).unwrap();
-                bound.send(listener.local_addr().unwrap()).unwrap();
+            crate::block_on(async move {
+                let socket = TcpSocket::new_v4().expect("the system has sockets");
+                socket.bind(any_port()).expect("loopback has a free port");
+                let listener = socket.listen(4096).expect("loopback can be listened on");
+                let addr = listener.local_addr().expect("a listener has an address");
+                bound.send(addr).expect("whoever started it waits");
                 loop {
                     tokio::select! {
                         length = frozen.recv() => match length {
@@ -65,7 +71,7 @@ impl Server {
                             None => return,
                         },
                         accepted = listener.accept() => {
-                            let (stream, _) = accepted.unwrap();
+                            let (stream, _) = accepted.expect("a connection is accepted");
                             let number = shared.accepted.fetch_add(1, Ordering::SeqCst) + 1;
                             tokio::spawn(serve(stream, number, Arc::clone(&shared)));
                         }
@@ -73,32 +79,46 @@ impl Server {
                 }
             });
         });
-        Self { addr: addr.recv().unwrap(), counts, freeze }
+        Self { addr: addr.recv().expect("it listens"), counts, freeze }
     }
 
+    /// Its address as a target.
     pub fn url(&self) -> String {
         format!("http://{}", self.addr)
     }
 
+    /// Lets it accept and read nothing for so long.
+    ///
+    /// # Panics
+    ///
+    /// Where its thread has ended.
     pub fn freeze(&self, length: Duration) {
-        self.freeze.send(length).unwrap();
+        self.freeze.send(length).expect("it runs");
     }
 
+    /// How many connections it has accepted.
     pub fn accepted(&self) -> usize {
         self.counts.accepted.load(Ordering::SeqCst)
     }
 
+    /// How many connections are open.
     pub fn open(&self) -> usize {
         self.counts.open.load(Ordering::SeqCst)
     }
 
+    /// How many connections were open at once.
     pub fn most_open(&self) -> usize {
         self.counts.most_open.load(Ordering::SeqCst)
     }
 
+    /// The requests that it has read, in order.
     pub fn seen(&self) -> Vec<Seen> {
-        self.counts.seen.lock().unwrap().clone()
+        locked(&self.counts.seen).clone()
     }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 struct Open(Arc<Counts>);
@@ -110,7 +130,7 @@ impl Drop for Open {
 }
 
 async fn serve(mut stream: TcpStream, number: usize, counts: Arc<Counts>) {
-    stream.set_nodelay(true).unwrap();
+    stream.set_nodelay(true).expect("a fresh connection takes options");
     let open = counts.open.fetch_add(1, Ordering::SeqCst) + 1;
     counts.most_open.fetch_max(open, Ordering::SeqCst);
     let _open = Open(Arc::clone(&counts));
@@ -123,7 +143,7 @@ async fn serve(mut stream: TcpStream, number: usize, counts: Arc<Counts>) {
             line.unwrap_or_default().to_owned()
         };
         let index = {
-            let mut seen = counts.seen.lock().unwrap();
+            let mut seen = locked(&counts.seen);
             seen.push(Seen {
                 at: Instant::now(),
                 connection: number,
@@ -157,7 +177,7 @@ async fn serve(mut stream: TcpStream, number: usize, counts: Arc<Counts>) {
                 return;
             }
             "reset" => {
-                stream.set_zero_linger().unwrap();
+                stream.set_zero_linger().expect("a connection takes options");
                 return;
             }
             _ => {}
@@ -179,20 +199,11 @@ async fn next_head(stream: &mut TcpStream, read: &mut Vec<u8>) -> Option<String>
         if let Some(end) = read.windows(4).position(|four| four == b"\r\n\r\n") {
             let rest = read.split_off(end + 4);
             let head = std::mem::replace(read, rest);
-            return Some(String::from_utf8(head).unwrap());
+            return Some(String::from_utf8(head).expect("a client's head is ASCII"));
         }
         match stream.read_buf(read).await {
             Ok(0) | Err(_) => return None,
             Ok(_) => {}
         }
-    }
-}
-
-/// Waits until `is_so`, for at most ten seconds.
-pub async fn eventually(what: &str, is_so: impl Fn() -> bool) {
-    let give_up = Instant::now() + Duration::from_secs(10);
-    while !is_so() {
-        assert!(Instant::now() < give_up, "not within ten seconds: {what}");
-        tokio::time::sleep(Duration::from_millis(2)).await;
     }
 }
