@@ -182,7 +182,7 @@ def make_stack(options):
 
 
 def check(stack, options):
-    """The states of server and load, with the token of the stack where none was given."""
+    """The states of server, load and gateways, with the token of the stack where none was given."""
     find_token(stack, options)
     return stack.check()
 

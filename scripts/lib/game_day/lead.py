@@ -1,6 +1,6 @@
 """Leading a game day: round by round, with a way out at every moment."""
 
-from . import figures, text
+from . import fault, figures, text
 from .levers import NAMES, Levers, parse_plan
 from .plane import PlaneError
 from .series import Series
@@ -187,9 +187,7 @@ class Leader:
             self.hidden = True
             self.record.event("blind", "the cut comes at a time that nobody knows")
             self.wait(options.random.uniform(0, options.blind))
-        what = (f"cut capacity to {text.percent(options.cut_to)} for "
-                f"{text.seconds(options.cut_for)} ({options.mode})")
-        self.note("fault-asked", what)
+        self.note("fault-asked", fault.asked(options))
         self.watch.own(2.0)
         before = self.watch.latest["server"][0]
         try:
@@ -197,7 +195,7 @@ class Leader:
             state = self.stack.server.get("/state")
         except PlaneError as error:
             raise Stop("inconclusive", f"the cut was refused: {error}") from None
-        if not any(fault.get("name") == FAULT for fault in state["faults"]):
+        if not any(held.get("name") == FAULT for held in state["faults"]):
             raise Stop("inconclusive", "the cut was accepted, but the server does not show it")
         self.fault = self.note("fault", f"the cut is in force, as read back ({via})", "rig",
                                round=number)
@@ -206,14 +204,14 @@ class Leader:
 
     def inject(self):
         """Asks the injector, which renews the lease; without one, a lease as long as the cut."""
-        fault = {"kind": "capacity", "to": self.options.cut_to, "mode": self.options.mode}
+        asked = fault.body(self.options)
         length = text.wire(self.options.cut_for)
         if self.stack.injector:
             self.stack.injector.post(
-                "/faults", {"name": FAULT, "fault": fault, "for": length, **self.cause})
+                "/faults", {"name": FAULT, "fault": asked, "for": length, **self.cause})
             return "held by the fault injector"
         self.stack.server.post(
-            "/faults", {"name": FAULT, "fault": fault, "lease": length, **self.cause})
+            "/faults", {"name": FAULT, "fault": asked, "lease": length, **self.cause})
         return "on a lease of its whole length"
 
     def observe(self):

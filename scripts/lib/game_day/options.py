@@ -7,7 +7,7 @@ import pathlib
 import random
 import socket
 
-from . import text
+from . import fault, text
 from .levers import NAMES, parse_plan
 from .stack import ROOT, default_url
 
@@ -43,6 +43,7 @@ examples:
   scripts/game-day --yes                                 for one person alone, or without a terminal
   scripts/game-day --yes --round restart,budget+shed-queue --round block
   scripts/game-day --yes --arm defended                  what the defences change
+  scripts/game-day --yes --arm three-layers --round block   a stall, and traffic blocked at the edge
   scripts/game-day --yes --restart-with 'docker compose restart order-status'
   scripts/game-day abort --reason "wrong environment"
   scripts/game-day report runs/20261130T120000Z-game-day
@@ -79,6 +80,12 @@ def parse(arguments):
     options.rounds = [parse_plan(given) for given in options.round or ROUNDS]
     options.runs = options.runs.resolve()
     fill_addresses(options)
+    if options.mode == "stall" and options.cut_to is not None:
+        parser.error("--cut-to has no effect with --mode stall, which leaves nothing; such as "
+                     "--mode slow --cut-to 40%")
+    if options.cut_to is not None and options.mode is None:
+        options.mode = "slow"
+    options.cut_to = 0.4 if options.cut_to is None else options.cut_to
     options.random = random.Random(options.seed)
     options.status_every = 1.0 if options.yes else 5.0
     return options
@@ -132,10 +139,11 @@ def add_what(group):
                        help="a round: the levers to pull one after the other until goodput is "
                             "back, `+` for several at once; repeat it for more rounds "
                             f"({' and '.join(ROUNDS)})")
-    group.add_argument("--cut-to", metavar="SHARE", type=checked(cut_share), default=0.4,
+    group.add_argument("--cut-to", metavar="SHARE", type=checked(cut_share), default=None,
                        help="what is left of the capacity (40%%)")
-    group.add_argument("--mode", choices=["slow", "slots"], default="slow",
-                       help="slower service, or fewer slots (%(default)s)")
+    group.add_argument("--mode", choices=fault.MODES,
+                       help="slower service, fewer slots, or none at all (slow; stall for the arm "
+                            "three-layers)")
     group.add_argument("--more-capacity", metavar="FACTOR", type=checked(factor), default=2.0,
                        help="what the lever `capacity` multiplies by (%(default)s)")
     group.add_argument("--restart-with", metavar="COMMAND",
@@ -156,7 +164,7 @@ def add_times(group):
     for name, what in (
             ("baseline", "how long goodput must be healthy before a cut (30s)"),
             ("patience", "how long to wait for that (2m)"),
-            ("cut-for", "how long the cut lasts (20s)"),
+            ("cut-for", "how long the cut lasts (20s; 10s for the arm three-layers)"),
             ("observe", "how long nobody acts after the cut (1m)"),
             ("pause", "how long between the levers of one step: retries that were granted before a "
                       "budget still come (6s)"),

@@ -3,7 +3,7 @@
 import math
 import shutil
 
-from . import text
+from . import fault, text
 from .levers import NAMES
 from .plane import PlaneError
 from .stack import Unusable, default_url, leftovers
@@ -21,7 +21,7 @@ def preflight(stack, states, options, record, say):
         if good is False:
             raise Unusable(f"preflight, {name}: {what}")
 
-    server, load = states
+    server, load, gateways = states
     for plane in stack.planes():
         check(plane.role, True, f"answers at {plane.url}")
     if stack.injector is None:
@@ -34,7 +34,10 @@ def preflight(stack, states, options, record, say):
     bad = [f"{row['role']}: {row['what']}" for row in rows if not row["confirmed"]]
     check("abort rehearsed", not bad, "; ".join(bad) or "reset, and read back everywhere")
     check_prometheus(stack, options.arm, check)
-    check("can it stick?", None, vulnerability(server, load))
+    check("can it stick?", None, vulnerability(server, load, gateways))
+    unfelt = fault.felt(options, server.get("capacity"), load.get("rate", 0))
+    if unfelt:
+        check("does it bite?", None, unfelt)
 
 
 def check_prometheus(stack, arm, check):
@@ -54,22 +57,23 @@ def check_prometheus(stack, arm, check):
         check("Prometheus", None, f"{said}; the game day goes on without the times of alerts")
 
 
-def vulnerability(server, load):
-    """Whether a trigger can stick: offered load against capacity ÷ amplification."""
+def vulnerability(server, load, gateways):
+    """Whether a trigger can stick: offered load against capacity ÷ the attempts of all layers."""
     capacity, rate = server.get("capacity"), load.get("rate", 0)
-    k = math.prod(layer.get("retries", 0) + 1 for layer in load.get("layers", []))
+    layers = [layer for state in (load, *gateways) for layer in state.get("layers", [])]
+    k = math.prod(layer.get("retries", 0) + 1 for layer in layers)
     if capacity is None:
         return "capacity is unlimited: nothing can be cut in proportion"
     stable = capacity / k
     state = "vulnerable: a trigger can stick" if rate > stable else "stable: no trigger sticks"
     return (f"{rate:.0f}/s offered, capacity {capacity:.0f}/s, {k} attempts a request at most, "
-            f"C_stable {stable:.0f}/s; {state}")
+            f"C_stable {text.number(stable)}/s; {state}")
 
 
-def smallest_timeout(load):
-    """The smallest time-out of the clients' attempts in seconds; none where unknown."""
+def smallest_timeout(states):
+    """The smallest time-out of attempts in any layer in seconds; none where unknown."""
     found = []
-    for layer in load.get("layers", []):
+    for layer in (layer for state in states for layer in state.get("layers", [])):
         try:
             found.append(text.duration(layer["timeout"].replace(" ", "")))
         except (KeyError, AttributeError, ValueError):
@@ -79,27 +83,25 @@ def smallest_timeout(load):
 
 def fill_defaults(options, states):
     """Durations that were not given: those of a stack in real time, divided by its speed."""
-    server, load = states
+    server, load, gateways = states
     unit = 1 / max(server.get("speed") or 1, load.get("speed") or 1)
     options.unit = unit
-    standard = {"baseline": 30, "cut_for": 20, "observe": 60, "pause": 6, "watch": 30,
+    mode, length = fault.standard(options.arm)
+    options.mode = options.mode or mode
+    standard = {"baseline": 30, "cut_for": length, "observe": 60, "pause": 6, "watch": 30,
                 "block_for": 60, "readmit_step": 10, "hold": 10, "within": 60, "patience": 120}
     for name, seconds in standard.items():
         if getattr(options, name) is None:
             setattr(options, name, seconds * unit)
     options.interval = max(0.1, min(0.25, unit / 4))
-    options.smallest_timeout = smallest_timeout(load)
+    options.smallest_timeout = smallest_timeout((load, *gateways))
     if options.hypothesis is None:
-        options.hypothesis = (
-            f"When capacity falls to {text.percent(options.cut_to)} for "
-            f"{text.seconds(options.cut_for)}, goodput is back at {text.percent(options.band)} of "
-            f"its baseline within {text.seconds(options.within)} of the cut's end, and nobody has "
-            "to act.")
+        options.hypothesis = fault.hypothesis(options)
 
 
 def settings(stack, states, options, command):
     """What a record says of how it was made. It holds no token."""
-    server, load = states
+    server, load, gateways = states
     return {
         "command": command,
         "arm": options.arm, "server": stack.server.url, "load": stack.load.url,
@@ -111,8 +113,8 @@ def settings(stack, states, options, command):
         "version": server.get("version"), "scenario": load.get("scenario"), "unit": options.unit,
         "limiter": server["limiter"], "layers": load["layers"], "rate": load.get("rate"),
         "hypothesis": options.hypothesis, "band": options.band, "hold": options.hold,
-        "within": options.within, "cut_to": options.cut_to, "cut_for": options.cut_for,
+        "within": options.within, "fault": fault.asked(options), "cut_for": options.cut_for,
         "mode": options.mode, "baseline": options.baseline, "observe": options.observe,
         "watch": options.watch, "rounds": options.rounds, "levers": NAMES,
-        "vulnerability": vulnerability(server, load),
+        "vulnerability": vulnerability(server, load, gateways),
     }

@@ -47,7 +47,8 @@ class Stack:
             plane.token = token
 
     def check(self):
-        """The states of server and load, once all control planes have answered; raises Unusable."""
+        """The states of server, load and the gateways between them, once all control planes have
+        answered; raises Unusable."""
         states = {}
         for plane in self.planes():
             try:
@@ -69,7 +70,7 @@ class Stack:
             if plane and "limiter" not in states[plane]:
                 raise Unusable(f"{plane.url} is not the control plane of a goodput server; "
                                f"give it with {flag} URL")
-        return server, load
+        return server, load, [states[plane] for plane in (*self.gateways, self.edge) if plane]
 
     def revert(self, cause):
         """Ends every fault, undoes every lever, and reads back that it is so.

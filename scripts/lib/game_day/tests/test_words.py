@@ -4,7 +4,7 @@ import threading
 import unittest
 from contextlib import redirect_stderr
 
-from game_day import levers, options, preflight, stack, text, watch
+from game_day import fault, levers, options, preflight, stack, text, watch
 from game_day.plane import Plane, PlaneError
 
 
@@ -45,6 +45,19 @@ class OptionsTest(unittest.TestCase):
         self.assertIn("there is no lever 'rebot'", self.refused("--round", "rebot"))
         self.assertIn("needs a folder", self.refused("report"))
         self.assertIn("such as 2", self.refused("--more-capacity", "1"))
+
+    def test_a_stall_leaves_nothing_to_cut_to(self):
+        self.assertIn("--mode slow --cut-to 40%", self.refused("--mode", "stall", "--cut-to", "5%"))
+        found = options.parse(["--mode", "stall"])
+        self.assertEqual(fault.body(found), {"kind": "stall"})
+        self.assertIsNone(fault.felt(found, 100, 10))
+
+    def test_a_cut_that_nobody_will_feel_is_told(self):
+        found = options.parse(["--arm", "three-layers", "--cut-to", "40%"])
+        self.assertEqual(fault.body(found), {"kind": "capacity", "to": 0.4, "mode": "slow"})
+        self.assertIn("40/s for 10/s offered", fault.felt(found, 100, 10))
+        self.assertIsNone(fault.felt(found, 100, 80))
+        self.assertIsNone(fault.felt(found, None, 80))
 
     def test_a_plan_is_steps_of_levers(self):
         found = options.parse(["--round", "restart,budget+shed-queue", "--round", "block"])
@@ -122,8 +135,18 @@ class PlaneTest(unittest.TestCase):
 class StateTest(unittest.TestCase):
     def test_the_smallest_time_out_of_the_layers_is_read(self):
         layers = [{"timeout": None}, {"timeout": "1m 30s"}, {"timeout": "1s 666ms 666us"}, {}]
-        self.assertAlmostEqual(preflight.smallest_timeout({"layers": layers}), 1.666666)
-        self.assertIsNone(preflight.smallest_timeout({"layers": [{"timeout": None}]}))
+        self.assertAlmostEqual(preflight.smallest_timeout([{"layers": layers}]), 1.666666)
+        below = {"layers": [{"timeout": "1s"}]}
+        self.assertEqual(preflight.smallest_timeout([{"layers": layers}, below]), 1)
+        self.assertIsNone(preflight.smallest_timeout([{"layers": [{"timeout": None}]}, {}]))
+
+    def test_the_attempts_of_every_layer_multiply(self):
+        three = {"layers": [{"retries": 3}]}
+        server = {"capacity": 100}
+        alone = preflight.vulnerability(server, {**three, "rate": 20}, [])
+        self.assertIn("4 attempts a request at most, C_stable 25/s; stable", alone)
+        deep = preflight.vulnerability(server, {**three, "rate": 20}, [three, three])
+        self.assertIn("64 attempts a request at most, C_stable 1.6/s; vulnerable", deep)
 
     def test_what_is_left_in_force_is_named(self):
         state = {"faults": [{"name": "game-day"}], "admitted": 0.25}
