@@ -42,14 +42,14 @@ def run(options):
     stack = make_stack(options)
     lock = record.Lock(options.runs)
     lock.take()
-    states = check(stack, options)
-    fill_defaults(options, states)
-    console = Console(interactive=not options.yes)
-    if not options.yes:
-        options.hypothesis = ask_hypothesis(options.hypothesis)
-    taken = record.Record(options.runs, settings(stack, states, options, command_line()))
-    lock.name(taken.path)
     try:
+        states = check(stack, options)
+        fill_defaults(options, states)
+        console = Console(interactive=not options.yes)
+        if not options.yes:
+            options.hypothesis = ask_hypothesis(options.hypothesis)
+        taken = record.Record(options.runs, settings(stack, states, options, command_line()))
+        lock.name(taken.path)
         return carry_out(stack, states, options, console, taken)
     finally:
         lock.release()

@@ -140,9 +140,12 @@ class Lock:
     def __init__(self, parent):
         self.path = pathlib.Path(parent) / LOCK
         self.file = None
+        self.made = []
 
     def take(self):
         """Takes the lock; raises Busy where another game day holds it."""
+        around = [self.path.parent, *self.path.parent.parents]
+        self.made = [folder for folder in around if not folder.exists()]
         self.path.parent.mkdir(parents=True, exist_ok=True)
         file = open(self.path, "a+", encoding="utf-8")
         try:
@@ -185,12 +188,17 @@ class Lock:
         return value if isinstance(value, dict) else None
 
     def release(self):
-        """Gives the lock back."""
-        if self.file is not None:
-            self.file.seek(0)
-            self.file.truncate()
-            self.file.close()
-            self.file = None
+        """Gives the lock back; folders that were made for it and hold nothing else go away again."""
+        if self.file is None:
+            return
+        self.file.seek(0)
+        self.file.truncate()
+        if self.made and [entry.name for entry in self.path.parent.iterdir()] == [LOCK]:
+            self.path.unlink()
+            for folder in self.made:
+                folder.rmdir()
+        self.file.close()
+        self.file = None
 
 
 def ask_abort(folder, by, reason):

@@ -163,13 +163,20 @@ def default_url(port_name, port):
 def read_token(given):
     """A token as given: itself, or what `@FILE` holds; raises Unusable."""
     if not given or not given.startswith("@"):
-        return given or None
+        return checked_token(given.strip(), "the token") if given else None
     try:
         token = pathlib.Path(given[1:]).read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
         raise Unusable(f"the token cannot be read from {given[1:]}: {error}") from None
+    return checked_token(token, f"the token file {given[1:]}")
+
+
+def checked_token(token, what):
+    """A token that can stand in a header; raises Unusable."""
     if not token:
-        raise Unusable(f"the token file {given[1:]} is empty")
+        raise Unusable(f"{what} is empty")
+    if not all("!" <= character <= "~" for character in token):
+        raise Unusable(f"{what} holds other than visible ASCII characters")
     return token
 
 

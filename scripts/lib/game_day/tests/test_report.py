@@ -149,6 +149,17 @@ class RecordTest(unittest.TestCase):
         second.take()
         second.release()
 
+    def test_a_folder_made_for_a_game_day_that_was_refused_goes_away_again(self):
+        base = pathlib.Path(self.folder.name)
+        lock = record.Lock(base / "new" / "deep")
+        lock.take()
+        lock.release()
+        self.assertEqual(list(base.iterdir()), [])
+        lock.take()
+        record.new_folder(base / "new" / "deep", 0)
+        lock.release()
+        self.assertEqual(len(list((base / "new" / "deep").glob("*-game-day"))), 1)
+
     def test_two_folders_of_one_second_have_two_names(self):
         parent = pathlib.Path(self.folder.name)
         self.assertNotEqual(record.new_folder(parent, 0), record.new_folder(parent, 0))

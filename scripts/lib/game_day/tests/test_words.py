@@ -75,6 +75,15 @@ class OptionsTest(unittest.TestCase):
         self.assertEqual(options.parse(["--gateway", "none"]).gateway, ["none"])
 
 
+class TokenTest(unittest.TestCase):
+    def test_a_token_that_no_header_can_hold_is_refused_before_it_is_sent(self):
+        self.assertIsNone(stack.read_token(None))
+        self.assertEqual(stack.read_token(" abc\n"), "abc")
+        for wrong in ("\n", "a b", "\u00fc", "a\x00"):
+            with self.assertRaisesRegex(stack.Unusable, "the token"):
+                stack.read_token(wrong)
+
+
 class Answering(http.server.BaseHTTPRequestHandler):
     answers = {"/state": (200, b"{}"), "/401": (401, b'{"error": "no token"}'),
                "/409": (409, b'{"error": "it is there"}'), "/html": (200, b"<html>"),
