@@ -197,8 +197,8 @@ class Leader:
             raise Stop("inconclusive", f"the cut was refused: {error}") from None
         if not any(held.get("name") == FAULT for held in state["faults"]):
             raise Stop("inconclusive", "the cut was accepted, but the server does not show it")
-        self.fault = self.note("fault", f"the cut is in force, as read back ({via})", "rig",
-                               round=number)
+        what = f"the cut is in force, as read back ({via}): {fault.asked(options)}"
+        self.fault = self.note("fault", what, "rig", round=number)
         if not lower(state, before):
             self.note("no-bite", "capacity reads back as before: the cut does not bite", "rig")
 
