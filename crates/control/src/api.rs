@@ -145,7 +145,7 @@ pub struct ServerCounters {
     pub received: u64,
     /// Attempts that were served (throughput).
     pub served: u64,
-    /// Attempts refused or dropped, by reason.
+    /// Attempts refused or dropped, by reason; see also [`UPSTREAM_UNSENT`].
     pub refused: BTreeMap<String, u64>,
     /// Attempts that left the queue since their caller hung up.
     pub cancelled: u64,
@@ -156,6 +156,10 @@ pub struct ServerCounters {
     /// Slot time for callers who had gone, in seconds.
     pub busy_wasted: f64,
 }
+
+/// The reason for which a gateway refuses what its own caps on connections kept from its upstream: a
+/// failure of the measurement, which says nothing about the upstream.
+pub const UPSTREAM_UNSENT: &str = "upstream-unsent";
 
 /// Body of `GET /state` at a load generator.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]

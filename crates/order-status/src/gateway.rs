@@ -15,6 +15,7 @@ use axum::extract::{Request, State};
 use axum::response::Response;
 use goodput_client::{Answer, CallEnd, Client, Target, Unobserved};
 use goodput_clock::Timestamp;
+use goodput_control::api::UPSTREAM_UNSENT;
 use goodput_policy::attempt::{AttemptResult, FailureClass, UPSTREAM_CONNECT};
 use goodput_policy::deadline::REFUSAL_REASON;
 use goodput_policy::limiter::{OnDisconnect, Refusal};
@@ -125,6 +126,7 @@ impl Gateway {
             CallOutcome::Good | CallOutcome::Late => None,
             CallOutcome::Failed { class, .. } => Some(class),
         };
+        let unsent = end.unsent > 0 && end.unsent == end.attempts;
         // An answer of an earlier attempt says nothing about the last.
         let result = class.map_or(AttemptResult::Success, AttemptResult::Failure);
         let answer = end.answer.filter(|answer| answer.result() == result);
@@ -132,6 +134,9 @@ impl Gateway {
             None => metrics.on_finished(Outcome::Ok),
             Some(FailureClass::Overloaded) => {
                 metrics.on_upstream_refusal(UpstreamRefusal::Overloaded);
+            }
+            Some(FailureClass::Timeout) if unsent => {
+                metrics.on_upstream_refusal(UpstreamRefusal::Unsent);
             }
             Some(FailureClass::Expired | FailureClass::Timeout) => {
                 metrics.on_upstream_refusal(UpstreamRefusal::Expired);
@@ -145,7 +150,7 @@ impl Gateway {
         }
         match answer {
             Some(answer) => forward::response(method, answer),
-            None => failure(class.unwrap_or(FailureClass::Error)),
+            None => failure(class.unwrap_or(FailureClass::Error), unsent),
         }
     }
 }
@@ -174,9 +179,15 @@ fn is_redirection(answer: &Answer) -> bool {
     answer.status.is_redirection()
 }
 
-/// What a caller is told where the upstream gave no answer that could be passed on.
-fn failure(class: FailureClass) -> Response {
+/// What a caller is told where the upstream gave no answer that could be passed on; `unsent` where it
+/// was asked for none, because of the gateway's own caps.
+fn failure(class: FailureClass, unsent: bool) -> Response {
     let (status, error, reason) = match class {
+        FailureClass::Timeout if unsent => (
+            StatusCode::GATEWAY_TIMEOUT,
+            "this gateway has as many connections to the upstream as it may",
+            UPSTREAM_UNSENT,
+        ),
         FailureClass::Timeout => {
             (StatusCode::GATEWAY_TIMEOUT, "the upstream gave no answer in time", "upstream-timeout")
         }

@@ -8,6 +8,7 @@
 use std::time::Duration;
 
 use goodput_client::registered;
+use goodput_control::api::UPSTREAM_UNSENT;
 use goodput_policy::limiter::Refusal;
 use prometheus::{
     Counter, CounterVec, Gauge, GaugeVec, Histogram, HistogramOpts, HistogramVec, IntCounter,
@@ -107,15 +108,19 @@ pub(crate) enum UpstreamRefusal {
     Overloaded,
     /// The upstream dropped the attempt, or it ran out of time on the way (504).
     Expired,
+    /// No attempt had a connection in time, because of the gateway's own caps: nothing was asked of the
+    /// upstream (504).
+    Unsent,
 }
 
 impl UpstreamRefusal {
-    const ALL: [Self; 2] = [Self::Overloaded, Self::Expired];
+    const ALL: [Self; 3] = [Self::Overloaded, Self::Expired, Self::Unsent];
 
     const fn name(self) -> &'static str {
         match self {
             Self::Overloaded => "upstream-overloaded",
             Self::Expired => "upstream-expired",
+            Self::Unsent => UPSTREAM_UNSENT,
         }
     }
 }
@@ -225,7 +230,7 @@ impl Metrics {
         self.upstream_refused[refusal as usize].inc();
         self.on_finished(match refusal {
             UpstreamRefusal::Overloaded => Outcome::Shed,
-            UpstreamRefusal::Expired => Outcome::DeadlineExceeded,
+            UpstreamRefusal::Expired | UpstreamRefusal::Unsent => Outcome::DeadlineExceeded,
         });
     }
 

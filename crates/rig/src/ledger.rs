@@ -143,7 +143,12 @@ impl<'a> Ledger<'a> {
     /// The windows and events of a run that lasted `seconds`.
     pub(crate) fn close(mut self, seconds: u64) -> (Vec<Window>, Vec<Event>) {
         self.seconds = self.seconds.min(seconds);
-        (0..self.watches.len()).for_each(|tier| self.check_restarts(tier, true));
+        for tier in 0..self.watches.len() {
+            self.check_restarts(tier, true);
+            if let Some(Event { at, kind }) = self.watches[tier].check_caps(Instant::now()) {
+                self.event(at, kind);
+            }
+        }
         for (tier, watch) in std::mem::take(&mut self.watches).into_iter().enumerate() {
             for (second, window) in watch.finish(self.seconds) {
                 self.assembly.push_tier(tier, second, window);

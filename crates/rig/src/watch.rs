@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use goodput_clock::{Scale, Timestamp};
 use goodput_control::ControlClient;
-use goodput_control::api::{FaultView, ServerState};
+use goodput_control::api::{FaultView, ServerCounters, ServerState, UPSTREAM_UNSENT};
 use goodput_runlog::{Event, EventKind, Restarted, TierSample, TierSampler, TierWindow};
 
 /// A state, and when it was asked for and answered.
@@ -66,6 +66,16 @@ pub(crate) struct Watch {
     /// The faults of the run itself, and those of others that have been reported.
     known_faults: BTreeSet<String>,
     restarts: Restarts,
+    /// What a gateway had counted when the process was first read, and when it was last read.
+    first: Forwarded,
+    last: Forwarded,
+}
+
+/// What a gateway had received, and what of it its own caps on connections kept from the next tier.
+#[derive(Clone, Copy, Debug, Default)]
+struct Forwarded {
+    received: u64,
+    unsent: u64,
 }
 
 /// The `restart` lever at a tier.
@@ -104,6 +114,8 @@ impl Watch {
             silence_reported: false,
             known_faults: own_faults.into_iter().collect(),
             restarts: Restarts { first: first.state.restarts, ..Restarts::default() },
+            first: Forwarded::of(&first.state),
+            last: Forwarded::default(),
         };
         // What it shows that the run did not do is told with the next reading, which the run hears.
         watch.take(first);
@@ -117,6 +129,7 @@ impl Watch {
             self.instance.clone_from(&reading.state.instance);
             self.zero = reading.server_zero().unwrap_or(reading.asked);
             self.restarts.begin_process();
+            self.first = Forwarded::default();
         }
         self.silent_since = None;
         let (at, restarted) = self.take(reading);
@@ -131,6 +144,7 @@ impl Watch {
     fn take(&mut self, reading: &Reading) -> (Timestamp, Option<Restarted>) {
         self.restarts.last = reading.state.restarts;
         self.memory_peak = self.memory_peak.max(reading.state.memory);
+        self.last = Forwarded::of(&reading.state);
         let sample = self.sample(&reading.state);
         (sample.at, self.sampler.push(&sample))
     }
@@ -154,6 +168,22 @@ impl Watch {
         restarts.unexplained = None;
         let what = format!("somebody else pulled the lever `restart` at tier `{}`", self.name);
         Some(Event { at, kind: EventKind::Doubt { what } })
+    }
+
+    /// Says where the caps on a gateway's connections have kept more from the next tier than a run can
+    /// bear.
+    pub(crate) fn check_caps(&self, now: Instant) -> Option<Event> {
+        let unsent = self.last.unsent.saturating_sub(self.first.unsent);
+        let received = self.last.received.saturating_sub(self.first.received);
+        if unsent as f64 <= UNSENT_MOST * received as f64 {
+            return None;
+        }
+        let what = format!(
+            "tier `{}` could not forward {unsent} of {received} requests: it had as many connections \
+             to the next tier as it may",
+            self.name
+        );
+        Some(Event { at: self.timestamp(now), kind: EventKind::Doubt { what } })
     }
 
     /// The faults in force that are not the run's, each once.
@@ -232,6 +262,14 @@ impl Watch {
     }
 }
 
+impl Forwarded {
+    fn of(state: &ServerState) -> Self {
+        let ServerCounters { received, refused, .. } = &state.counters;
+        let unsent = refused.get(UPSTREAM_UNSENT).copied().unwrap_or_default();
+        Self { received: *received, unsent }
+    }
+}
+
 impl Restarts {
     /// How often it has been pulled since the run began, by whomever.
     const fn pulled(&self) -> u64 {
@@ -248,5 +286,7 @@ impl Restarts {
 /// How long it may take, in wall time, until the run hears of a lever that it has pulled.
 const NEWS_TAKES: Duration = Duration::from_secs(2);
 const CALIBRATIONS: u32 = 5;
+/// As for the load generator's own caps.
+const UNSENT_MOST: f64 = 0.005;
 /// How long a tier may be silent, in wall time, before the run is in doubt.
 const SILENCE: Duration = Duration::from_secs(1);

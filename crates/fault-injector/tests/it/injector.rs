@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use goodput_control::{Audit, ClientError, ControlClient, Guard};
 use goodput_fault_injector::{Injector, InjectorConfig, LoadTarget, Targets};
-use goodput_test_support::{ToldServer, Wire, any_port, block_on, client, wait_for};
+use goodput_test_support::{SHORT_CUT, ToldServer, Wire, any_port, block_on, client, wait_for};
 use http::Method;
 use serde_json::{Value, json};
 
@@ -107,7 +107,7 @@ fn what_is_wrong_is_a_4xx_and_an_unreachable_tier_a_502() {
     for body in [
         json!({"scenario": "nonsense"}),
         json!({"scenario": "", "speed": 1e9}),
-        json!({"scenario": SCENARIO, "arm": "no-such"}),
+        json!({"scenario": long_cut(), "arm": "no-such"}),
     ] {
         let error = lab.ask(Method::POST, &["timeline"], body.clone()).unwrap_err();
         assert_eq!(error.status().map(|status| status.as_u16()), Some(400), "{body}: {error}");
@@ -146,7 +146,7 @@ fn a_command_is_in_the_audit_log_though_whoever_gave_it_has_hung_up() {
 #[test]
 fn a_scenario_is_played_and_can_be_ended() {
     let lab = lab();
-    let body = json!({"scenario": SCENARIO, "speed": 20});
+    let body = json!({"scenario": long_cut(), "speed": 20});
     let played = lab.ask(Method::POST, &["timeline"], body.clone()).unwrap();
     assert_eq!(played["timeline"]["playing"], true);
     let twice = lab.ask(Method::POST, &["timeline"], body).unwrap_err();
@@ -170,22 +170,7 @@ fn a_shutdown_ends_every_fault_and_confirms_it() {
     assert!(!lab.server.is_hurt());
 }
 
-const SCENARIO: &str = r#"
-name = "played-over-http"
-duration = "240s"
-[load]
-rate = 80
-[[client.layer]]
-timeout = "5s"
-[[tier]]
-name = "order-status"
-slots = 10
-capacity = 100
-[[fault]]
-kind = "capacity"
-to = 0.4
-at = "10s"
-for = "200s"
-[expect]
-verdict = "recovered"
-"#;
+/// A cut of 200 s.
+fn long_cut() -> String {
+    SHORT_CUT.replace("\"40s\"", "\"240s\"").replace("for = \"5s\"", "for = \"200s\"")
+}

@@ -186,6 +186,32 @@ fn a_failure_keeps_its_class() {
 }
 
 #[test]
+fn what_the_gateways_own_caps_keep_from_the_upstream_has_a_reason_of_its_own() {
+    let upstream = Upstream::start(&[""]);
+    let mut config = GatewayConfig::new(Target::from(upstream.addr));
+    config.layers[0].timeout = Some(Duration::from_millis(500));
+    config.connections = 1;
+    let role = Role::Gateway(config);
+    let server = Server::start(ServerConfig { role, ..ServerConfig::default() }).unwrap();
+    let mut connections: Vec<_> = (0..2).map(|_| Connection::open(server.data_addr())).collect();
+    for (number, connection) in (1..).zip(&mut connections) {
+        connection.send("GET", "/x", "", "");
+        wait_for("it has arrived", || state(&server).counters.received == number);
+    }
+    let reasons: Vec<_> = connections
+        .iter_mut()
+        .map(|connection| {
+            let reply = connection.receive().unwrap();
+            assert_eq!(reply.status, 504);
+            reply.headers["x-goodput-reason"].clone()
+        })
+        .collect();
+    assert_eq!(reasons, ["upstream-timeout", "upstream-unsent"]);
+    let refused = state(&server).counters.refused;
+    assert_eq!((refused["upstream-expired"], refused["upstream-unsent"]), (1, 1));
+}
+
+#[test]
 fn a_body_above_the_limit_is_refused_and_not_forwarded() {
     let upstream = Upstream::start(&[OK]);
     let server = open(&upstream, 0);

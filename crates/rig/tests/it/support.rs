@@ -6,12 +6,13 @@ use std::sync::mpsc::{Sender, channel};
 use goodput_clock::Scale;
 use goodput_control::api::ServerState;
 use goodput_control::{Audit, ControlClient};
-use goodput_order_status::{Server, ServerConfig};
+use goodput_order_status::{GatewayConfig, Role, Server, ServerConfig};
 use goodput_policy::lever::Lever;
+use goodput_policy::limiter::LimiterConfig;
 use goodput_rig::{Remote, RemoteTier, RigError, RunOptions, Target, run};
 use goodput_runlog::{Cancel, Event, EventKind, Observer, RunLog, Window};
 use goodput_scenario::{Plan, Scenario};
-use goodput_test_support::{block_on, client};
+use goodput_test_support::{CALM, block_on, client};
 use goodput_verdict::{DoubtKind, Exit, Judgement, judge};
 
 pub(crate) fn scenario(text: &str) -> Scenario {
@@ -135,6 +136,37 @@ pub(crate) fn remote(data: SocketAddr, control: Option<SocketAddr>) -> Target {
         tiers: control.map(tier).into_iter().collect(),
         token: None,
     })
+}
+
+/// A calm scenario whose order-status server stands behind a gateway that retries twice.
+pub(crate) fn gated() -> Scenario {
+    let gate = "[[tier]]\nname = \"gate\"\n[[tier.layer]]\ntimeout = \"1s\"\nretries = 2\n[[tier]]";
+    scenario(&CALM.replace("[[tier]]", gate))
+}
+
+/// The gateway of a [`gated`] scenario before `last`, changed.
+pub(crate) fn gate(
+    scenario: &Scenario,
+    speed: f64,
+    last: &Server,
+    change: impl FnOnce(&mut GatewayConfig),
+) -> Server {
+    let mut gateway = GatewayConfig::new(goodput_client::Target::from(last.data_addr()));
+    gateway.layers.clone_from(&scenario.tiers[0].layers);
+    change(&mut gateway);
+    let (role, limiter) = (Role::Gateway(gateway), LimiterConfig::default());
+    Server::start(ServerConfig { role, limiter, ..config(scenario, speed) }).unwrap()
+}
+
+/// One tier `gate` that runs elsewhere.
+pub(crate) fn at_gate(gate: &Server) -> Target {
+    match remote(gate.data_addr(), Some(gate.control_addr())) {
+        Target::Remote(mut remote) => {
+            "gate".clone_into(&mut remote.tiers[0].name);
+            Target::Remote(remote)
+        }
+        Target::Loopback => Target::Loopback,
+    }
 }
 
 /// Asks a control plane from a thread of its own, since an observer is called inside a runtime.

@@ -1,18 +1,18 @@
 //! Targets and control planes that are not what they should be.
 
 use std::net::TcpListener;
-use std::time::Duration;
 
 use goodput_control::{Guard, Token};
-use goodput_order_status::{GatewayConfig, Role, Server, ServerConfig};
-use goodput_policy::limiter::LimiterConfig;
+use goodput_order_status::{Server, ServerConfig};
 use goodput_rig::{RigError, Target};
 use goodput_test_support::{
     CALM, Peer, SHORT_CUT, alone, any_port, garbage, listen, nobody, reset, silence,
 };
 use goodput_verdict::{DoubtKind, Verdict};
 
-use crate::support::{config, options, remote, run_with, scenario, server, try_run};
+use crate::support::{
+    at_gate, config, gate, gated, options, remote, run_with, scenario, server, try_run,
+};
 
 /// A run against a target without a control plane must be inconclusive and say why.
 fn is_inconclusive(peer: Peer, why: &str) {
@@ -109,37 +109,17 @@ fn servers_that_run_otherwise_are_not_taken_over() {
 
 #[test]
 fn a_gateway_that_retries_otherwise_is_not_taken_over() {
-    let text = CALM.replace(
-        "[[tier]]",
-        "[[tier]]\nname = \"gate\"\n[[tier.layer]]\ntimeout = \"1s\"\nretries = 2\n[[tier]]",
-    );
-    let (scenario, speed) = (scenario(&text), 10.0);
+    let (scenario, speed) = (gated(), 10.0);
     let last = server(&scenario, speed);
-    let upstream = goodput_client::Target::from(last.data_addr());
-    let gate = |retries| {
-        let mut gateway = GatewayConfig::new(upstream.clone());
-        gateway.layers[0].timeout = Some(Duration::from_secs(1));
-        gateway.layers[0].retries = retries;
-        let limiter = LimiterConfig::default();
-        let role = Role::Gateway(gateway);
-        Server::start(ServerConfig { role, limiter, ..config(&scenario, speed) }).unwrap()
-    };
-    let target = |gate: &Server| {
-        let Target::Remote(mut tiers) = remote(gate.data_addr(), Some(gate.control_addr())) else {
-            panic!("not remote");
-        };
-        tiers.tiers[0].name = "gate".to_owned();
-        Target::Remote(tiers)
-    };
     let _turn = alone();
-    let other = gate(3);
-    let refused = try_run(options(&scenario, speed, target(&other)), |_, _, _| {});
+    let other = gate(&scenario, speed, &last, |gateway| gateway.layers[0].retries = 3);
+    let refused = try_run(options(&scenario, speed, at_gate(&other)), |_, _, _| {});
     let said = refused.unwrap_err().to_string();
     assert!(said.contains("tier `gate` retries with retries 3, and the scenario says 2"), "{said}");
-    let direct = try_run(options(&scenario, speed, target(&last)), |_, _, _| {});
+    let direct = try_run(options(&scenario, speed, at_gate(&last)), |_, _, _| {});
     assert!(direct.unwrap_err().to_string().contains("0 retry layers"));
-    let same = gate(2);
-    let ran = run_with(options(&scenario, speed, target(&same)), |_, _, cancel| cancel.cancel());
+    let same = gate(&scenario, speed, &last, |_| {});
+    let ran = run_with(options(&scenario, speed, at_gate(&same)), |_, _, cancel| cancel.cancel());
     assert_eq!(ran.exit(), 4);
 }
 

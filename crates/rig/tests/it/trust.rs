@@ -10,7 +10,9 @@ use goodput_policy::lever::Lever;
 use goodput_test_support::{CALM, SHORT_CUT, Wire, alone};
 use goodput_verdict::{DoubtKind, Verdict};
 
-use crate::support::{Ran, ask, options, remote, run_trusted, run_with, scenario, server};
+use crate::support::{
+    Ran, ask, at_gate, gate, gated, options, remote, run_trusted, run_with, scenario, server,
+};
 
 fn is_inconclusive(ran: &Ran, kind: DoubtKind, why: &str) {
     assert_eq!(ran.judgement.verdict, Verdict::Inconclusive);
@@ -91,6 +93,16 @@ fn a_restart_by_somebody_else() {
         client.pull_at_server(&Lever::Restart, cause).await.unwrap();
     });
     is_inconclusive(&ran, DoubtKind::Engine, "somebody else pulled the lever `restart`");
+}
+
+#[test]
+fn a_gateway_whose_own_caps_keep_requests_back() {
+    let _turn = alone();
+    let (scenario, speed) = (gated(), 10.0);
+    let last = server(&scenario, speed);
+    let gate = gate(&scenario, speed, &last, |gateway| gateway.connections = 1);
+    let ran = run_with(options(&scenario, speed, at_gate(&gate)), |_, _, _| {});
+    is_inconclusive(&ran, DoubtKind::Engine, "tier `gate` could not forward");
 }
 
 #[test]
