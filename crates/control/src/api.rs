@@ -26,6 +26,19 @@ pub struct FaultRequest {
     pub reason: String,
 }
 
+impl FaultRequest {
+    /// Asks for the fault `name` on a lease.
+    pub fn new(name: impl Into<String>, fault: FaultKind, lease: Duration, cause: &Cause) -> Self {
+        let Cause { by, reason } = cause.clone();
+        Self { name: name.into(), fault, lease, by, reason }
+    }
+
+    /// Who asks and why.
+    pub fn cause(&self) -> Cause {
+        Cause::new(self.by.clone(), self.reason.clone())
+    }
+}
+
 /// The lease of a fault whose request names none.
 pub const fn default_lease() -> Duration {
     Duration::from_secs(10)
@@ -42,6 +55,19 @@ pub struct RenewRequest {
     pub by: String,
     /// Why, for the audit log.
     pub reason: String,
+}
+
+impl RenewRequest {
+    /// Asks for a lease from now on.
+    pub fn new(lease: Duration, cause: &Cause) -> Self {
+        let Cause { by, reason } = cause.clone();
+        Self { lease, by, reason }
+    }
+
+    /// Who asks and why.
+    pub fn cause(&self) -> Cause {
+        Cause::new(self.by.clone(), self.reason.clone())
+    }
 }
 
 /// Who gives a command and why, for the audit log: the body of commands that need nothing else, and

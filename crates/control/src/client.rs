@@ -109,8 +109,7 @@ impl ControlClient {
         lease: Duration,
         cause: &Cause,
     ) -> Result<FaultView, ClientError> {
-        let Cause { by, reason } = cause.clone();
-        let request = RenewRequest { lease, by, reason };
+        let request = RenewRequest::new(lease, cause);
         self.ask(Method::PATCH, &["faults", name], Some(body_of(&request))).await
     }
 

@@ -36,7 +36,7 @@ pub fn fault(body: &[u8]) -> Result<FaultRequest, ApiError> {
     check_name(&name)?;
     let fault = fault_kind("fault", fault, FAULT_EXAMPLE)?;
     check_lease(lease)?;
-    Ok(FaultRequest { name, fault, lease, by: cause.by, reason: cause.reason })
+    Ok(FaultRequest::new(name, fault, lease, &cause))
 }
 
 /// Reads what a fault does; `path` is where that stands, for the message.
@@ -85,7 +85,7 @@ pub fn renewal(body: &[u8]) -> Result<RenewRequest, ApiError> {
     let (fields, cause) = split_or_empty(body, RENEW_EXAMPLE)?;
     let Written { lease } = typed("", fields, RENEW_EXAMPLE)?;
     check_lease(lease)?;
-    Ok(RenewRequest { lease, by: cause.by, reason: cause.reason })
+    Ok(RenewRequest::new(lease, &cause))
 }
 
 /// Reads a body that says only who asks and why; it may be empty.

@@ -10,7 +10,7 @@ use goodput_policy::limiter::LimiterPatch;
 use http::StatusCode;
 use serde_json::{Value, json};
 
-use crate::api::{Cause, FaultRequest, FaultView, Removal, ServerState};
+use crate::api::{FaultRequest, FaultView, Removal, ServerState};
 use crate::audit::Audit;
 use crate::error::ApiError;
 use crate::lease::{LeaseKeeper, LeaseRefusal};
@@ -122,7 +122,7 @@ async fn list_faults(State(shared): Lent) -> Response {
 
 async fn install(State(shared): Lent, peer: Peer, body: Bytes) -> Result<Response, ApiError> {
     let request = parse::fault(&body)?;
-    let cause = Cause::new(request.by.clone(), request.reason.clone());
+    let cause = request.cause();
     let FaultRequest { name, fault, lease, .. } = &request;
     let command = shared.begin(peer, "POST /faults", json_of(&request), &cause);
     let view =
@@ -138,7 +138,7 @@ async fn renew(
     body: Bytes,
 ) -> Result<Response, ApiError> {
     let request = parse::renewal(&body)?;
-    let cause = Cause::new(request.by.clone(), request.reason.clone());
+    let cause = request.cause();
     let command = shared.begin(peer, format!("PATCH /faults/{name}"), json_of(&request), &cause);
     let view = shared.keeper.renew(&name, request.lease).map_err(|e| lease_error(&e).by(&cause))?;
     shared.end(command, DONE);

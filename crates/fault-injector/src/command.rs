@@ -47,9 +47,7 @@ pub async fn detach(
     if !(LeaseKeeper::SHORTEST..=LeaseKeeper::LONGEST).contains(&length) {
         return Err(CommandError::LeaseRange);
     }
-    let Cause { by, reason } = cause.clone();
-    let request = FaultRequest { name: name.to_owned(), fault: kind, lease: length, by, reason };
-    Ok(client.install(&request).await?)
+    Ok(client.install(&FaultRequest::new(name, kind, length, cause)).await?)
 }
 
 /// The faults in force at a server.

@@ -142,15 +142,9 @@ enum Reverted {
 
 impl Held<'_> {
     async fn install(&mut self) -> Result<Seen, HoldError> {
-        let lease = self.request.terms.lease_until(Instant::now(), self.request.ends);
-        let Cause { by, reason } = self.request.cause.clone();
-        let body = FaultRequest {
-            name: self.request.name.clone(),
-            fault: self.request.kind,
-            lease,
-            by,
-            reason,
-        };
+        let HoldRequest { name, kind, ends, terms, cause } = self.request;
+        let lease = terms.lease_until(Instant::now(), *ends);
+        let body = FaultRequest::new(name, *kind, lease, cause);
         let asked = Instant::now();
         let installed = self.client.install(&body).await;
         self.granted_until = asked + lease;

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use goodput_clock::{Rate, Ratio};
 use goodput_control::ControlClient;
-use goodput_control::api::FaultRequest;
+use goodput_control::api::{Cause, FaultRequest};
 use goodput_order_status::{Server, ServerConfig};
 use goodput_policy::fault::{CapacityMode, FaultKind};
 use goodput_policy::limiter::{Capacity, LimiterConfig};
@@ -55,15 +55,8 @@ async fn row(
     };
     if let Some(mode) = cut {
         let fault = FaultKind::Capacity { to: Ratio::new(0.4)?, mode };
-        control
-            .install(&FaultRequest {
-                name: "cut".to_owned(),
-                fault,
-                lease: Duration::from_mins(50),
-                by: "bench-capacity".to_owned(),
-                reason: String::new(),
-            })
-            .await?;
+        let cause = Cause::new("bench-capacity", "");
+        control.install(&FaultRequest::new("cut", fault, Duration::from_mins(50), &cause)).await?;
     }
     let (answered, mut answers) = mpsc::unbounded_channel();
     let callers: Vec<_> =

@@ -22,13 +22,8 @@ fn it_speaks_every_route_of_a_server() {
         let client = server.client();
         let cause = Cause::new("test", "every route");
         client.healthz().await.unwrap();
-        let request = FaultRequest {
-            name: "a/b c".to_owned(),
-            fault: FaultKind::Stall,
-            lease: Duration::from_mins(1),
-            by: cause.by.clone(),
-            reason: cause.reason.clone(),
-        };
+        let minute = Duration::from_mins(1);
+        let request = FaultRequest::new("a/b c", FaultKind::Stall, minute, &cause);
         assert_eq!(client.install(&request).await.unwrap().name, "a/b c");
         let conflict = client.install(&request).await.unwrap_err();
         assert_eq!(conflict.status().unwrap().as_u16(), 409);

@@ -9,13 +9,7 @@ use goodput_test_support::{ToldServer, block_on, eventually, wait_for};
 const LEASE: Duration = Duration::from_millis(500);
 
 fn stall(name: &str) -> FaultRequest {
-    FaultRequest {
-        name: name.to_owned(),
-        fault: FaultKind::Stall,
-        lease: LEASE,
-        by: "test".to_owned(),
-        reason: String::new(),
-    }
+    FaultRequest::new(name, FaultKind::Stall, LEASE, &Cause::new("test", ""))
 }
 
 #[test]

@@ -72,14 +72,8 @@ fn disturbed(what: impl AsyncFn(&ControlClient, &Cause) + Send + Sync) -> Ran {
 fn a_fault_of_somebody_else() {
     let _turn = alone();
     let ran = disturbed(async |client, cause| {
-        let to = Ratio::new(0.95).unwrap();
-        let request = FaultRequest {
-            name: "theirs".to_owned(),
-            fault: FaultKind::capacity(to, CapacityMode::Slow).unwrap(),
-            lease: Duration::from_secs(1),
-            by: cause.by.clone(),
-            reason: cause.reason.clone(),
-        };
+        let cut = FaultKind::capacity(Ratio::new(0.95).unwrap(), CapacityMode::Slow).unwrap();
+        let request = FaultRequest::new("theirs", cut, Duration::from_secs(1), cause);
         client.install(&request).await.unwrap();
     });
     let why = "the fault `theirs` in force, which is not this run's: capacity cut to 95%";
