@@ -58,10 +58,13 @@ fn run_arms(question: &Question<'_>, arms: &[Arm], cancel: &Cancel, audit: &Audi
         (None, Engine::Simulator) => thread::available_parallelism().map_or(1, usize::from),
     };
     let jobs = jobs.min(tasks.len());
+    let count = match tasks.len() {
+        1 => "1 arm".to_owned(),
+        more => format!("{more} arms, {jobs} at a time"),
+    };
     let title = format!(
-        "{}: {} arms, {jobs} at a time, {}",
+        "{}: {count}, {}",
         question.loaded.plan.scenario.name,
-        tasks.len(),
         question.engine.describe(speed)
     );
     let batch = Batch {

@@ -1,4 +1,7 @@
 //! The ends of the help texts: examples, units and exit codes.
+//!
+//! A paragraph is one line, which the terminal's width breaks; what is indented keeps its lines and
+//! fits into 80 columns.
 
 /// The exit codes of everything that judges.
 macro_rules! exit_codes {
@@ -14,7 +17,7 @@ Over several runs the first of 5, 4, 2, 3, 1 that occurred."
     };
 }
 
-/// The exit codes of a command that only acts.
+/// The exit codes of a command that puts faults in force.
 macro_rules! short_exit_codes {
     () => {
         "Exit codes:
@@ -29,8 +32,9 @@ macro_rules! short_exit_codes {
 /// Units of everything that is written on a command line.
 macro_rules! units {
     () => {
-        "Units: durations have one (200ms, 5s, 1m30s); rates are requests per second (80, 80/s, 30k/m);
-shares are 0.4 or 40%. Scenarios and reports speak scenario time; --speed 10 runs 240 s in 24 s."
+        "Units: durations have one (200ms, 5s, 1m30s); rates are requests per second (80, 80/s, \
+30k/m); shares are 0.4 or 40%. Scenarios and reports speak scenario time; --speed 10 runs \
+240 s in 24 s."
     };
 }
 
@@ -63,12 +67,13 @@ pub(crate) const RUN: &str = concat!(
     "Examples:
   goodput run steady --speed 10
   goodput run database-failover --arm naive --speed 10 --seed 7
-  goodput run chaos.toml --target http://127.0.0.1:8080 --control http://127.0.0.1:9901
+  goodput run chaos.toml --target http://127.0.0.1:8080 \\
+      --control http://127.0.0.1:9901
   goodput run chaos.toml --format json --junit junit.xml
   goodput run chaos.toml --load-control 127.0.0.1:9902
 
-Without --target the servers of the scenario are started on loopback. With it the load goes there;
---control names the control plane of each tier of the scenario, outermost first, so that faults
+Without --target the servers of the scenario are started on loopback. With it the load goes there; \
+--control names the control plane of each tier of the scenario, outermost first, so that faults \
 and levers reach it.
 
 ",
@@ -93,17 +98,21 @@ All arms share the seed, and so the arrivals.
 pub(crate) const BOUNDARY: &str = concat!(
     "Examples:
   goodput boundary database-failover --arm naive --vary fault.for=2s..30s
-  goodput boundary database-failover --arm naive --vary fault.for=6s..16s --engine both --speed 10
-  goodput boundary database-failover --arm bounded-queue --vary tier.queue_limit=100..700
-  goodput boundary stall-and-put-back --vary load.rate=10..60 --seeds 1000 --format json
+  goodput boundary database-failover --arm naive --vary fault.for=6s..16s \\
+      --engine both --speed 10
+  goodput boundary database-failover --arm bounded-queue \\
+      --vary tier.queue_limit=100..700
+  goodput boundary stall-and-put-back --vary load.rate=10..60 --seeds 1000 \\
+      --format json
 
-PATH is what an arm sets, such as tier.order-status.capacity; names may be left out where nothing else
-is meant, as in fault.for. A wrong one is answered with all that there are. A trigger that is made
-longer makes the run longer by as much.
+PATH is what an arm sets, such as tier.order-status.capacity; names may be left out where nothing \
+else is meant, as in fault.for. A wrong one is answered with all that there are. A trigger that is \
+made longer makes the run longer by as much.
 
-Over seeds the share of runs that fail is given with its Wilson interval (95 %), and the band in
-which it rises from 5 to 95 %. With --engine both the rig runs the band's ends and as many values
-between as --time allows, each beside the simulator's verdict for the same value and seed.
+Over seeds the share of runs that fail is given with its Wilson interval (95 %), and the band in \
+which it rises from 5 to 95 %. Values far from the band are looked at with few seeds and marked \
+coarse. With --engine both the rig runs the band's ends and as many values between as --time \
+allows, each beside the simulator's verdict for the same value and seed.
 
 ",
     units!(),
@@ -111,7 +120,7 @@ between as --time allows, each beside the simulator's verdict for the same value
     "Exit codes:
   0  the boundary was found; measured, it lies within 5 % of the predicted band
   1  the measured boundary lies elsewhere
-  2  the command or the scenario is wrong, or the verdict does not flip in the range
+  2  the command or the scenario is wrong, or the verdict does not flip
   3  the runs cannot be trusted, or the rig saw one side of the boundary only
   4  interrupted; what was done is given, faults reverted
   5  clean-up could not be confirmed: a fault may be in force still"
@@ -119,12 +128,15 @@ between as --time allows, each beside the simulator's verdict for the same value
 
 pub(crate) const MAP: &str = concat!(
     "Examples:
-  goodput map database-failover --arm naive --x load.rate=10..95:50 --y fault.for=1s..60s:50
-  goodput map database-failover --x load.rate=10..110 --y client.layer.retries=0..6
-  goodput map stall-and-put-back --x load.rate=5..60 --y fault.for=1s..30s --confirm 6 --speed 10
+  goodput map database-failover --arm naive --x load.rate=10..95:50 \\
+      --y fault.for=1s..60s:50
+  goodput map database-failover --x load.rate=10..110 \\
+      --y client.layer.retries=0..6
+  goodput map stall-and-put-back --x load.rate=5..60 --y fault.for=1s..30s \\
+      --confirm 6 --speed 10
 
-Each cell is one run of the simulator with the same seed. The lines of the closed forms are drawn in
-where they pass: C / k, the load below which no trigger sticks, and C, the capacity.
+Each cell is one run of the simulator with the same seed. The lines of the closed forms are drawn \
+in where they pass: C / k, the load below which no trigger sticks, and C, the capacity.
 
 ",
     units!(),
@@ -143,10 +155,10 @@ pub(crate) const HYSTERESIS: &str = concat!(
   goodput hysteresis database-failover --arm drop-expired --step 10
   goodput hysteresis chaos.toml --from 100 --to 2000 --step 100 --format json
 
-Faults, levers and changes of the load are left out. Each load holds for --dwell on the way up. The
-first that is not served turns the walk round; on the way down a load holds while the backlog falls,
-and the next lower one follows where it does not. Without retries goodput returns where it was lost;
-with k attempts a request it returns at a load that is lower by up to the factor k.
+Faults, levers and changes of the load are left out. Each load holds for --dwell on the way up. \
+The first that is not served turns the walk round; on the way down a load holds while the backlog \
+falls, and the next lower one follows where it does not. Without retries goodput returns where it \
+was lost; with k attempts a request it returns at a load that is lower by up to the factor k.
 
 ",
     units!(),
@@ -168,16 +180,16 @@ An action is one or more steps joined by +, pulled one a second in their order:
   shed-queue          everything that waits is refused
   restart             the server is restarted
   drop-expired        the server begins to drop what cannot be answered in time
-  block=60s           nobody is let in for 60 s; who comes gets 503 and behaves by its retry_on
+  block=60s           nobody is let in for 60 s; callers get 503 (see retry_on)
   admit=20%:60s       20 % are let in for 60 s
   load=20%:60s        80 % of the users are turned away for 60 s before they ask
   budget=sre-ratio    a retry budget at every client layer
   retries=0           no retries at any client layer
   capacity=2          twice the capacity; capacity=2:60s for 60 s
   wait=10s            nothing for 10 s
-One number may be ?, such as block=? or load=?:60s: the least that works is sought by bisection, and
-it works when goodput is back for good with every seed. Levers of a server act on the tier that the
-fault hits. On the rig the numbers are given, and each action is one run a seed.
+One number may be ?, such as block=? or load=?:60s: the least that works is sought by bisection, \
+and it works when goodput is back for good with every seed. Levers of a server act on the tier \
+that the fault hits. On the rig the numbers are given, and each action is one run a seed.
 
 ",
     units!(),
@@ -195,8 +207,8 @@ pub(crate) const SERVE: &str = concat!(
     "Examples:
   goodput serve --slots 10 --capacity 100
   goodput serve --capacity 100 --queue-limit 150 --drop-expired
-  goodput serve --role gateway --listen 127.0.0.1:8081 --control 127.0.0.1:9904 \\
-      --upstream http://127.0.0.1:8080 --timeout 5s --retries 3
+  goodput serve --role gateway --upstream http://127.0.0.1:8080 --retries 3 \\
+      --listen 127.0.0.1:8081 --control 127.0.0.1:9904
 
 Beyond loopback the control plane needs a token (--token or GOODPUT_TOKEN).
 
@@ -211,11 +223,12 @@ Beyond loopback the control plane needs a token (--token or GOODPUT_TOKEN).
 pub(crate) const LOAD: &str = concat!(
     "Examples:
   goodput load --target http://127.0.0.1:8080 -r 80 -d 30s
-  goodput load --target http://127.0.0.1:8080/orders/1 -r 200/s -d 1m -t 200ms --retries 3
+  goodput load --target http://127.0.0.1:8080/orders/1 -r 200/s -d 1m -t 200ms \\
+      --retries 3
   goodput load database-failover --target http://127.0.0.1:8080 --speed 10
 
-The load is open loop: a request is sent when it is due, whatever became of the others. Three
-latencies are given: response (from the intended send time), service (from the actual one to the
+The load is open loop: a request is sent when it is due, whatever became of the others. Three \
+latencies are given: response (from the intended send time), service (from the actual one to the \
 answer) and send lag (the actual send time minus the intended one).
 
 ",
@@ -224,7 +237,7 @@ answer) and send lag (the actual send time minus the intended one).
     "Exit codes:
   0  the load was sent as scheduled
   2  the command or the scenario is wrong, or the target cannot be reached
-  3  the load was not sent as scheduled: the generator was late or out of connections
+  3  not sent as scheduled: the generator was late or out of connections
   4  interrupted"
 );
 
@@ -236,8 +249,8 @@ pub(crate) const FAULT: &str = concat!(
   goodput fault list
   goodput fault reset
 
-A fault stays in force only while its lease is renewed. `cut` and `stall` renew it until --for has
-passed and revert it then, or on Ctrl-C; with --detach they leave it to a lease of that length.
+A fault stays in force only while its lease is renewed. `cut` and `stall` renew it until --for has \
+passed and revert it then, or on Ctrl-C; with --detach they leave it to a lease of that length. \
 Durations here are wall time.
 
 ",
@@ -247,11 +260,12 @@ Durations here are wall time.
 pub(crate) const INJECTOR: &str = concat!(
     "Examples:
   goodput fault serve
-  goodput fault serve --control gateway=http://127.0.0.1:9904 --control order-status=http://127.0.0.1:9901
+  goodput fault serve --control gateway=http://127.0.0.1:9904 \\
+      --control order-status=http://127.0.0.1:9901
 
-It answers GET /state, GET|POST /faults, DELETE /faults/{name}, GET|POST|DELETE /timeline,
-POST /reset, GET /metrics and GET /healthz. A signal ends every fault, then the process. Kill it,
-and the servers end the faults when their leases run out.
+It answers GET /state, GET|POST /faults, DELETE /faults/{name}, GET|POST|DELETE /timeline, POST \
+/reset, GET /metrics and GET /healthz. A signal ends every fault, then the process. Kill it, and \
+the servers end the faults when their leases run out.
 
 ",
     short_exit_codes!()
@@ -265,12 +279,14 @@ pub(crate) const LEVER: &str = concat!(
   goodput lever retries 0
   goodput lever limiter --queue-limit 150 --drop-expired true
 
-shed-queue, admit, restart and limiter act on a server (http://127.0.0.1:9901 by default); budget,
-retries and rate act on a load generator (http://127.0.0.1:9902). The state read back is printed.
+shed-queue, admit, restart and limiter act on a server (http://127.0.0.1:9901 by default); budget, \
+retries and rate act on a load generator (http://127.0.0.1:9902). The state read back is printed. \
 Durations and rates here are wall time.
 
 ",
-    short_exit_codes!()
+    "Exit codes:
+  0  done
+  2  the command is wrong, or nobody answers"
 );
 
 pub(crate) const REPORT: &str = concat!(

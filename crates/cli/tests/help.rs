@@ -5,7 +5,7 @@ mod common;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use common::{goodput, goodput_in};
+use common::{command, goodput, goodput_in};
 
 /// Every command, by the words that lead to it.
 const COMMANDS: &[&[&str]] = &[
@@ -76,8 +76,27 @@ fn every_command_shows_examples_and_every_command_that_acts_its_exit_codes() {
 fn lines_of_help_fit_a_terminal() {
     for words in COMMANDS {
         let help = goodput(&[words, &["--help"][..]].concat()).stdout;
-        let long = help.lines().find(|line| line.chars().count() > 120);
+        let long = help.lines().find(|line| line.chars().count() > 100);
         assert_eq!(long, None, "{words:?}");
+    }
+}
+
+#[test]
+fn examples_and_exit_codes_are_not_broken_at_80_columns() {
+    let dir = tempfile::tempdir().unwrap();
+    let end = |words: &[&str], columns: &str| {
+        let args = [words, &["--help"][..]].concat();
+        let output = command(dir.path(), &args).env("COLUMNS", columns).output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        let from = text.find("Examples:").unwrap();
+        text[from..].to_owned()
+    };
+    let indented =
+        |text: &str| text.lines().filter(|line| line.starts_with(' ')).map(str::to_owned).collect();
+    for words in COMMANDS {
+        let (narrow, wide) = (end(words, "80"), end(words, "100"));
+        let (narrow, wide): (Vec<String>, Vec<String>) = (indented(&narrow), indented(&wide));
+        assert_eq!(narrow, wide, "{words:?}");
     }
 }
 
@@ -108,5 +127,9 @@ fn a_manual_page_is_written_for_every_command() {
         let name = [&["goodput"], *words].concat().join("-");
         let page = fs::read_to_string(dir.path().join(format!("pages/{name}.1"))).unwrap();
         assert!(page.contains("EXTRA"), "{name}");
+        for named in page.lines().filter_map(|line| line.strip_suffix("(1)")) {
+            let named = named.replace("\\-", "-");
+            assert!(dir.path().join(format!("pages/{named}.1")).exists(), "{name} names {named}");
+        }
     }
 }

@@ -128,7 +128,7 @@ fn values_of_flags_are_refused_with_an_example() {
         (&["lever", "budget", "sre-ratio,share=2"], "finagle,ratio=0.2"),
         (&["lever", "limiter"], "--queue-limit"),
         (&["lever", "rate", "-5"], "80/s"),
-        (&["report", "nowhere"], "nowhere"),
+        (&["report", "nowhere"], "it is not there; give a folder"),
     ];
     for (command, part) in cases {
         let ended = goodput(command);

@@ -21,14 +21,14 @@ pub(crate) fn cut() -> String {
     for length in [permanent - 1, permanent] {
         let seconds = Steps::order_status(length).play();
         let title = format!("goodput per second, cut of {length} s");
-        text += &over_time(&title, &seconds, 80.0, |second| second.goodput);
+        text += &over_time(&title, " s", &seconds, 80.0, |second| second.goodput);
     }
     let seconds = Steps::order_status(permanent).play();
     let title = format!("attempts per second, cut of {permanent} s");
-    text += &over_time(&title, &seconds, 320.0, |second| second.attempts);
+    text += &over_time(&title, " s", &seconds, 320.0, |second| second.attempts);
     let dropped = Steps { drop_expired: true, ..Steps::order_status(20) };
     let title = "goodput per second, cut of 20 s, expired work dropped when its turn comes";
-    text += &over_time(title, &dropped.play(), 100.0, |second| second.goodput);
+    text += &over_time(title, " s", &dropped.play(), 100.0, |second| second.goodput);
     text + "\n" + &cut_in_words(&model, permanent, seconds.last().copied().unwrap_or_default())
 }
 
@@ -73,7 +73,7 @@ pub(crate) fn stall() -> String {
     for load in [2, 3, 8] {
         let title = format!("goodput per tick at a load of {load} ({} % utilisation)", load * 10);
         let top = load.max(5) as f64;
-        text += &over_time(&title, &Steps::stalled(load).play(), top, |second| second.goodput);
+        text += &over_time(&title, "", &Steps::stalled(load).play(), top, |second| second.goodput);
     }
     text += "\n";
     text += &paragraph(
@@ -253,11 +253,18 @@ fn paragraph(text: &str) -> String {
 
 const WIDTH: usize = 96;
 
-/// A figure of every second of a run as a chart, 4 s a column.
-fn over_time(title: &str, seconds: &[Second], top: f64, of: fn(&Second) -> u64) -> String {
+/// A figure of every second or tick of a run as a chart, 4 a column.
+fn over_time(
+    title: &str,
+    unit: &str,
+    seconds: &[Second],
+    top: f64,
+    of: fn(&Second) -> u64,
+) -> String {
     let values: Vec<f64> = seconds.iter().map(|second| of(second) as f64).collect();
     let last = seconds.len().saturating_sub(16);
-    let marks = [(0, "0"), (60, "60 s"), (120, "120 s"), (last, "300 s")];
+    let [first, second, end] = [60, 120, 300].map(|time| format!("{time}{unit}"));
+    let marks = [(0, "0"), (60, first.as_str()), (120, second.as_str()), (last, end.as_str())];
     Chart { title, values: &values, per_column: 4, top, marks: &marks }.draw()
 }
 

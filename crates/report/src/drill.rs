@@ -15,6 +15,7 @@ pub fn drill_text(drill: &Drill) -> String {
     let mut rows = vec![HEAD.map(str::to_owned).to_vec()];
     rows.extend(drill.rows.iter().map(|row| columns(row, drill.seeds.len())));
     text += &table::draw(&rows, &[1, 2, 5]);
+    let _ = writeln!(text, "\n{LEGEND}");
     for row in &drill.rows {
         for doubt in &row.doubts {
             let _ = writeln!(text, "  ? {}: {}", plain(&row.tried), plain(doubt));
@@ -36,8 +37,8 @@ fn introduction(drill: &Drill) -> String {
     format!(
         "{}{arm}, {engine}, seeds {}\n\
          without an action: goodput {} a second instead of {}, {} attempts a request\n\
-         an action begins {} after the trigger's end, when {} attempts wait; goodput may take {} to be \
-         back",
+         an action begins {} after the trigger's end, when {} attempts wait;\n\
+         goodput may take {} to be back",
         plain(&drill.scenario),
         seeds.join(", "),
         format::number(without.goodput_at_end),
@@ -92,8 +93,11 @@ fn conclusion(drill: &Drill) -> String {
     }
 }
 
-const HEAD: [&str; 6] =
-    ["action", "works", "least that does", "time to recover", "requests lost", "otherwise"];
+/// Short, so that the table fits into 100 columns.
+const HEAD: [&str; 6] = ["action", "works", "least", "recovery", "lost", "otherwise"];
+/// What the columns hold, where their names are too short to say it.
+const LEGEND: &str = "works: with how many seeds; least: the least that works with all of them;\n\
+    recovery: from the action's first step; lost: requests of the usual goodput until then";
 
 #[cfg(test)]
 mod tests {
@@ -156,8 +160,8 @@ mod tests {
         let text = drill_text(&drill(rows));
         for part in [
             "when 13,210 attempts wait",
-            "restart      ✗ 0 of 1  –                          never              –  metastable, with goodput for 5.5 s",
-            "block=?      ✓ 1 of 1  143s                       147 s         11,760\n",
+            "restart      ✗ 0 of 1  –         never       –  metastable, with goodput for 5.5 s",
+            "block=?      ✓ 1 of 1  143s      147 s  11,760\n",
             "metastable even at 600s",
             "fewest requests lost: block=143s (11,760, back after 147 s)",
             "repeat it: goodput drill database-failover",

@@ -278,12 +278,13 @@ fn log_paths(dir: &Path) -> Result<Vec<PathBuf>, FolderError> {
 
 fn read(dir: &Path, path: &Path) -> Result<String, FolderError> {
     fs::read_to_string(path).map_err(|source| {
-        if source.kind() == ErrorKind::NotFound && dir.is_dir() {
-            let name = path.file_name().unwrap_or_default().to_string_lossy();
-            FolderError::NotARun { path: dir.to_owned(), reason: format!("it holds no {name}") }
-        } else {
-            FolderError::Io { action: "read", path: path.to_owned(), source }
+        if source.kind() != ErrorKind::NotFound {
+            return FolderError::Io { action: "read", path: path.to_owned(), source };
         }
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let reason =
+            if dir.exists() { format!("it holds no {name}") } else { "it is not there".into() };
+        FolderError::NotARun { path: dir.to_owned(), reason }
     })
 }
 

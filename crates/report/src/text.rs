@@ -154,8 +154,11 @@ fn columns(row: &Row) -> [String; COLUMNS.len()] {
         number(row.attempts_per_request),
         row.wasted_share.map_or_else(|| "–".to_owned(), format::percent),
         time_to_recover(&row.judgement),
-        row.verdict.name().to_owned(),
-        if row.held { "✓ held".to_owned() } else { format!("✗ {}", row.expected) },
+        if row.held {
+            format!("{} ✓", row.verdict.name())
+        } else {
+            format!("{} ✗ expected {}", row.verdict.name(), row.expected)
+        },
     ]
 }
 
@@ -186,11 +189,12 @@ fn width(text: &str) -> usize {
     text.chars().count()
 }
 
-const COLUMNS: [&str; 9] =
-    ["arm", "before", "during", "after", "attempts", "wasted", "recovery", "verdict", "expected"];
+/// Short, so that arms of common names fit into 80 columns.
+const COLUMNS: [&str; 8] =
+    ["arm", "before", "during", "after", "att/req", "wasted", "recovery", "verdict"];
 /// What the columns hold, where their names are too short to say it.
-const LEGEND: &str = "goodput per second before, during and after the trigger; attempts a request and \
-    wasted work\nof the last seconds; recovery: from the trigger's end";
+const LEGEND: &str = "goodput per second before, during and after the trigger; attempts per request\n\
+    and wasted work of the last seconds; recovery: from the trigger's end;\n✓: as expected";
 
 /// Which column holds the verdict; those between the first and it are figures.
 const VERDICT: usize = 7;

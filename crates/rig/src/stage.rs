@@ -205,10 +205,16 @@ fn check_layers(options: &RunOptions, tier: &Tier, state: &ServerState) -> Resul
     if state.layers.len() != tier.layers.len() {
         return Err(RigError::Target(format!(
             "tier `{name}` is a server of role {} with {} retry layers, and the scenario says {}; \
-             start it as the scenario has it, such as with `--role gateway`",
+             {}",
             state.role,
             state.layers.len(),
-            tier.layers.len()
+            tier.layers.len(),
+            if tier.layers.is_empty() {
+                "write a gateway as a [[tier]] with a [[tier.layer]], and what is behind it as the \
+                 [[tier]] after it"
+            } else {
+                "start it as the scenario has it, such as with `--role gateway`"
+            }
         )));
     }
     let wanted = layer_views(&tier.layers, options.scale);

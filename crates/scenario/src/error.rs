@@ -67,7 +67,7 @@ impl UnknownArm {
     fn choice(&self) -> String {
         match self.arms.first() {
             None => "it has none: leave `--arm` out".into(),
-            Some(first) => format!("it has {}, for example: --arm {first}", self.arms.join(", ")),
+            Some(first) => format!("it has {}, for example: {first}", self.arms.join(", ")),
         }
     }
 }

@@ -44,7 +44,6 @@ enum Action {
     #[command(after_help = help::FAULT)]
     Reset(ServerArgs),
     /// Runs the fault injector as a process with an API of its own
-    #[command(after_help = help::FAULT)]
     Serve(injector::InjectorArgs),
 }
 
@@ -71,7 +70,7 @@ struct LengthArgs {
     /// Return at once and leave the fault to a lease as long as --for
     #[arg(long)]
     detach: bool,
-    /// The fault's name [default: the command's]
+    /// The fault's name [default: cut or stall, as the command]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
     /// Why, for the audit log

@@ -70,7 +70,8 @@ pub(crate) struct LoadArgs {
     #[arg(long, value_name = "BACKOFF", value_parser = values::backoff)]
     #[arg(conflicts_with = "scenario")]
     backoff: Option<Backoff>,
-    /// The retry budget: off, sre-ratio, finagle,ratio=0.2, token-bucket, grpc-throttle, aws-quota
+    /// The retry budget: off, sre-ratio, finagle,ratio=0.2, token-bucket, grpc-throttle or aws-quota
+    /// [default: off]
     #[arg(long, value_name = "BUDGET", value_parser = values::budget)]
     #[arg(conflicts_with = "scenario")]
     budget: Option<BudgetConfig>,
@@ -78,11 +79,11 @@ pub(crate) struct LoadArgs {
     #[arg(long, value_name = "N")]
     #[arg(conflicts_with = "scenario")]
     clients: Option<u32>,
-    /// The most open connections
+    /// The most open connections [default: 1.5 × rate × (retries + 1) × time-out]
     #[arg(short = 'c', long, value_name = "N")]
     #[arg(conflicts_with = "scenario")]
     max_connections: Option<u32>,
-    /// The most new connections per second
+    /// The most new connections per second [default: 1.5 × rate × (retries + 1)]
     #[arg(long, value_name = "RATE", value_parser = values::rate)]
     #[arg(conflicts_with = "scenario")]
     connect_rate: Option<Rate>,

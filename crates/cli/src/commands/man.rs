@@ -21,7 +21,8 @@ pub(crate) struct ManArgs {
 
 /// Prints the main page, or writes all pages.
 pub(crate) fn run(args: &ManArgs) -> Result<Exit, Failure> {
-    let mut command = Arguments::command();
+    // `help` has no page of its own; neither is one named.
+    let mut command = Arguments::command().disable_help_subcommand(true);
     command.build();
     match &args.dir {
         None => output::result(&render(command)?)?,
@@ -34,7 +35,7 @@ pub(crate) fn run(args: &ManArgs) -> Result<Exit, Failure> {
 }
 
 fn write_pages(command: clap::Command, name: &str, dir: &Path) -> Result<(), Failure> {
-    for inner in command.get_subcommands().filter(|inner| inner.get_name() != "help") {
+    for inner in command.get_subcommands() {
         write_pages(inner.clone(), &format!("{name}-{}", inner.get_name()), dir)?;
     }
     let path = dir.join(format!("{name}.1"));

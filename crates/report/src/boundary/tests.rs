@@ -92,7 +92,7 @@ fn text_sets_prediction_measurement_and_arithmetic_side_by_side() {
         "3 of 3 conclusive runs as predicted",
         "inconclusive at 10.55 s: the generator was late [2J",
         "C / k = 100/s / 4 = 25/s",
-        "trigger of 10.75 s: amplification reaches C / λ = 1.25",
+        "trigger of 10.75 s: amplification reaches C / load = 1.25",
         "prediction    10.44 s (5–95 %: 9.6 s to 11.5 s)",
         "measurement   10.9 s (10.3 s to 11.5 s)",
         "closed forms  recovers up to 9.5 s, sticks from 12.5 s on",

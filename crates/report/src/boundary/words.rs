@@ -236,18 +236,21 @@ pub(crate) fn outcome_text(outcome: &Outcome) -> String {
     }
 }
 
+/// What the stable load is, as the closed forms say it.
+const BELOW: &str =
+    "below it no trigger sticks, and a failure that stuck ends (OSDI 2022, theorem 2)";
+
 pub(super) fn forms(boundary: &Boundary) -> Vec<String> {
     let Some(forms) = &boundary.closed_forms else { return Vec::new() };
     let rate = |value: f64| show(value, "/s");
     let stable = format!(
-        "stable load C / k = {} / {} = {}; offered {} (OSDI 2022, theorem 2: below it no trigger sticks, \
-         and a failure that stuck ends)",
+        "stable load C / k = {} / {} = {}; offered {}",
         rate(forms.capacity),
         format::number(forms.amplification),
         rate((forms.stable_load * 10.0).round() / 10.0),
         rate(forms.load)
     );
-    let mut lines = vec![stable];
+    let mut lines = vec![stable, BELOW.to_owned()];
     if let Some(defence) = &forms.defence {
         lines.push(format!("no trigger sticks: {defence}"));
     }
@@ -257,7 +260,7 @@ pub(super) fn forms(boundary: &Boundary) -> Vec<String> {
     }
     if let Some(amplified) = forms.amplified_trigger {
         lines.push(format!(
-            "trigger of {}: amplification reaches C / λ = {} (theorem 3: safe while it stays below)",
+            "trigger of {}: amplification reaches C / load = {} (theorem 3: safe while it stays below)",
             seconds(amplified),
             format::number(forms.capacity / forms.load)
         ));

@@ -109,6 +109,7 @@ fn servers_that_run_otherwise_are_not_taken_over() {
 
 #[test]
 fn a_gateway_that_retries_otherwise_is_not_taken_over() {
+    let one_tier = scenario(CALM);
     let (scenario, speed) = (gated(), 10.0);
     let last = server(&scenario, speed);
     let _turn = alone();
@@ -118,6 +119,10 @@ fn a_gateway_that_retries_otherwise_is_not_taken_over() {
     assert!(said.contains("tier `gate` retries with retries 3, and the scenario says 2"), "{said}");
     let direct = try_run(options(&scenario, speed, at_gate(&last)), |_, _, _| {});
     assert!(direct.unwrap_err().to_string().contains("0 retry layers"));
+    let lone = remote(other.data_addr(), Some(other.control_addr()));
+    let lone = try_run(options(&one_tier, speed, lone), |_, _, _| {});
+    let said = lone.unwrap_err().to_string();
+    assert!(said.contains("with a [[tier.layer]]"), "{said}");
     let same = gate(&scenario, speed, &last, |_| {});
     let ran = run_with(options(&scenario, speed, at_gate(&same)), |_, _, cancel| cancel.cancel());
     assert_eq!(ran.exit(), 4);

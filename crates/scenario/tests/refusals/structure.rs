@@ -47,7 +47,7 @@ fn an_unknown_arm_is_refused_with_those_that_there_are() {
     assert_eq!(plan.arm("naive").unwrap().name, "naive");
     assert_eq!(
         plan.arm("navie").unwrap_err().to_string(),
-        "scenario `case` has no arm `navie`; it has naive, bounded, for example: --arm naive"
+        "scenario `case` has no arm `navie`; it has naive, bounded, for example: naive"
     );
 }
 
