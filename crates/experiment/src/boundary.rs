@@ -56,9 +56,9 @@ pub struct Measurement {
     pub speed: f64,
     /// Every run, in its order.
     pub runs: Vec<Measured>,
-    /// The greatest value on the recovering side at which all conclusive runs recovered.
+    /// The last value at which a run recovered, on the way from the recovering to the failing side.
     pub recovers: Option<f64>,
-    /// The least value on the failing side at which all conclusive runs failed.
+    /// The first value at which one failed on that way; before `recovers` where runs of several seeds mix.
     pub fails: Option<f64>,
     /// The boundary: halfway between the two; absent where one side was not seen.
     pub boundary: Option<f64>,
@@ -211,7 +211,7 @@ impl Measurement {
     }
 }
 
-/// The last value before any failure and the first one after any recovery, from the recovering side.
+/// The last value at which a run recovered and the first at which one failed, from the recovering side.
 /// Where runs of several seeds mix, the two are the other way round, and the boundary still lies
 /// between them.
 fn edges(sides: &[(f64, Side)], fails_above: bool) -> (Option<f64>, Option<f64>) {
@@ -294,6 +294,20 @@ mod tests {
         assert_eq!(off.exit(Some(8.5), Some(10.5)), Exit::NotHeld);
         let one_side = Measurement::of(10.0, runs[..1].to_vec(), true, None, true);
         assert_eq!((one_side.boundary, one_side.exit(None, None)), (None, Exit::Inconclusive));
+    }
+
+    #[test]
+    fn where_runs_of_several_seeds_mix_the_boundary_lies_between_the_outermost() {
+        use Verdict::{Metastable, Recovered};
+        let runs = vec![
+            measured(9.0, Recovered, Recovered),
+            measured(10.0, Metastable, Recovered),
+            measured(11.0, Recovered, Metastable),
+            measured(12.0, Metastable, Metastable),
+        ];
+        let found = Measurement::of(10.0, runs, true, None, false);
+        assert_eq!((found.recovers, found.fails), (Some(11.0), Some(10.0)));
+        assert_eq!((found.boundary, found.as_predicted), (Some(10.5), 2));
     }
 
     #[test]

@@ -11,9 +11,9 @@ mod walk;
 
 use std::time::Duration;
 
-use goodput_clock::{Rate, Timestamp};
-use goodput_policy::limiter::Capacity;
+use goodput_clock::Rate;
 use goodput_runlog::EngineKind;
+use goodput_scenario::closed_form::{amplification, least_capacity};
 use goodput_scenario::{ExpectedVerdict, Scenario};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -150,14 +150,11 @@ pub fn walked(scenario: &Scenario, ladder: &Ladder) -> Scenario {
     let steps = ladder.loads().len() as u32;
     let longest = (ladder.dwell + ladder.patience).saturating_mul(steps).min(LONGEST_RUN);
     walked.duration = Duration::from_secs(longest.as_secs());
-    // Room for the worst that the highest load can ask of the load generator's own limits.
-    let worst = ROOM * ladder.to * scenario.max_attempts() as f64;
-    let timeout = scenario.smallest_timeout().as_secs_f64();
-    let connections = (worst * timeout).clamp(1.0, CONNECTIONS_MOST) as u32;
+    let (connections, connect_rate) = scenario.room_for(ladder.to, scenario.max_attempts() as f64);
     let client = &mut walked.client;
     client.max_connections = client.max_connections.max(connections);
-    if let Ok(rate) = Rate::new(worst.clamp(client.connect_rate.per_second(), Rate::MAX)) {
-        client.connect_rate = rate;
+    if connect_rate > client.connect_rate {
+        client.connect_rate = connect_rate;
     }
     walked
 }
@@ -179,7 +176,7 @@ pub struct Hysteresis {
     pub seed: u64,
     /// The least capacity of a tier, in requests a second; absent where unlimited.
     pub capacity: Option<f64>,
-    /// The amplification factor k: the most attempts of one request.
+    /// The amplification factor k: attempts of a request that keeps failing, at the scenario's own load.
     pub factor: f64,
     /// The loads in the order in which they were walked.
     pub loads: Vec<WalkedLoad>,
@@ -193,6 +190,8 @@ pub struct Hysteresis {
     pub ratio: Option<Between>,
     /// Whether the walk was interrupted.
     pub interrupted: bool,
+    /// Why the walk cannot be trusted; empty where it can.
+    pub doubts: Vec<String>,
 }
 
 /// Two figures, the lower one first.
@@ -262,41 +261,18 @@ impl Hysteresis {
             engine,
             seed: scenario.seed.0,
             capacity: least_capacity(scenario),
-            factor: factor(scenario),
+            factor: amplification(scenario),
             loads,
             lost_between,
             back_between,
             ratio,
             interrupted,
+            doubts: Vec::new(),
         }
     }
 }
 
-/// The least capacity of a tier.
-fn least_capacity(scenario: &Scenario) -> Option<f64> {
-    let limited = scenario.tiers.iter().filter_map(|tier| match tier.limiter.capacity {
-        Capacity::Limited(rate) => Some(rate.per_second()),
-        Capacity::Unlimited => None,
-    });
-    limited.min_by(f64::total_cmp)
-}
-
-/// The most attempts of one request that reach the last tier.
-fn factor(scenario: &Scenario) -> f64 {
-    let gateways = scenario.tiers.iter().flat_map(|tier| &tier.layers);
-    gateways.fold(scenario.max_attempts() as f64, |factor, layer| {
-        factor * (f64::from(layer.retries) + 1.0)
-    })
-}
-
 const LONGEST_RUN: Duration = Duration::from_hours(7 * 24);
-const CONNECTIONS_MOST: f64 = 1e6;
-const ROOM: f64 = 1.5;
-
-/// A moment in whole seconds.
-pub(crate) fn whole_seconds(duration: Duration) -> u64 {
-    Timestamp::from(duration).as_secs_f64().ceil() as u64
-}
 
 #[cfg(test)]
 mod tests;

@@ -14,6 +14,9 @@ pub fn hysteresis_text(found: &Hysteresis) -> String {
     let mut text = table::draw(&rows, &[0, 7]);
     let _ = writeln!(text, "\n{}", picture(found));
     let _ = writeln!(text, "{}", conclusion(found));
+    for doubt in &found.doubts {
+        let _ = writeln!(text, "  ? {}", plain(doubt));
+    }
     let _ = writeln!(text, "\nrepeat it: {}", plain(&found.command));
     text
 }
@@ -143,6 +146,7 @@ mod tests {
             back_between: None,
             ratio: None,
             interrupted: false,
+            doubts: Vec::new(),
         }
     }
 

@@ -64,7 +64,8 @@ pub struct RunResult {
     pub speed: f64,
     /// When the run began, UTC, RFC 3339; empty for the simulator.
     pub started: String,
-    /// The first fault's start and the last one's end, in seconds; absent where there was none.
+    /// From the start of the first fault or spike of the load to the end of the last, in seconds; absent
+    /// where there was none.
     pub trigger: Option<Span>,
     /// Seconds from the trigger's end until goodput was back; absent where it never was.
     pub time_to_recover: Option<f64>,

@@ -4,6 +4,7 @@
 //! rate: [`ClientRecorder`] folds what the load generator does, [`TierSampler`] the counters of a
 //! server. Verdicts and reports read nothing but the log.
 
+mod check;
 mod client_recorder;
 mod figures;
 mod histogram;

@@ -23,6 +23,21 @@ pub struct RunLog {
     pub ending: Ending,
 }
 
+/// The log of a run in virtual time that saw nothing and ran to its end.
+impl Default for RunLog {
+    fn default() -> Self {
+        Self {
+            schema: Self::SCHEMA,
+            meta: Meta::default(),
+            windows: Vec::new(),
+            events: Vec::new(),
+            totals: Totals::default(),
+            integrity: Integrity::default(),
+            ending: Ending::Completed,
+        }
+    }
+}
+
 /// What was run.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct Meta {
@@ -45,6 +60,23 @@ pub struct Meta {
     pub version: String,
     /// Every parameter of the resolved scenario, for the reports.
     pub parameters: serde_json::Value,
+}
+
+/// Nothing that has a name, in virtual time, with seed 1.
+impl Default for Meta {
+    fn default() -> Self {
+        Self {
+            scenario: String::new(),
+            arm: None,
+            engine: EngineKind::Simulator,
+            seed: Seed(1),
+            speed: 1.0,
+            started: String::new(),
+            command: String::new(),
+            version: String::new(),
+            parameters: serde_json::Value::Null,
+        }
+    }
 }
 
 /// What carries a scenario out.
@@ -232,7 +264,7 @@ pub struct Integrity {
     pub send_lag_p99_wall: f64,
     /// The smallest time-out, in seconds of **wall** time.
     pub smallest_timeout_wall: f64,
-    /// Whether a fault that was asked for was never seen in force.
+    /// Faults that were asked for and were never seen in force.
     pub faults_unseen: Vec<String>,
     /// Faults that could not be confirmed to have ended.
     pub faults_unreverted: Vec<String>,

@@ -25,7 +25,7 @@ use goodput_policy::backoff::{Backoff, Jitter};
 use goodput_policy::budget::{BudgetConfig, Credit};
 use goodput_policy::fault::{CapacityMode, FaultKind};
 use goodput_policy::limiter::{Capacity, OnDisconnect, QueueLimit, QueueOrder};
-use goodput_policy::retry::LayerConfig;
+use goodput_policy::retry::{BudgetScope, LayerConfig};
 use serde::Serialize;
 
 use crate::model::{Scenario, Tier};
@@ -130,6 +130,24 @@ impl ClosedForms {
     }
 }
 
+/// The least capacity of a tier, in requests per second; none where all are unlimited.
+pub fn least_capacity(scenario: &Scenario) -> Option<f64> {
+    narrowest(&scenario.tiers).map(|(_, capacity)| capacity)
+}
+
+/// Attempts that a request makes at the last tier when everything times out, in the long run: k.
+///
+/// A budget that successes fill lets nothing through then; what it lets through while some succeed is
+/// bounded by `goodput_policy::retry::Layers::sustained_attempts`.
+pub fn amplification(scenario: &Scenario) -> f64 {
+    let load = scenario.load.rate.per_second();
+    let client = multiplied(&scenario.client.layers, load, scenario.client.clients.max(1));
+    scenario
+        .tiers
+        .iter()
+        .fold(client, |attempts, tier| attempts * multiplied(&tier.layers, load * attempts, 1))
+}
+
 /// The tier of least capacity.
 fn narrowest(tiers: &[Tier]) -> Option<(&Tier, f64)> {
     let limited = tiers.iter().filter_map(|tier| match tier.limiter.capacity {
@@ -139,34 +157,36 @@ fn narrowest(tiers: &[Tier]) -> Option<(&Tier, f64)> {
     limited.min_by(|(_, a), (_, b)| a.total_cmp(b))
 }
 
-/// Attempts that a request makes at the last tier when everything times out, in the long run.
-fn amplification(scenario: &Scenario) -> f64 {
-    let load = scenario.load.rate.per_second();
-    let clients = f64::from(scenario.client.clients.max(1));
-    let client = scenario.client.layers.iter().map(|layer| of_layer(layer, load, clients));
-    let tiers = scenario.tiers.iter().flat_map(|tier| &tier.layers);
-    client.chain(tiers.map(|layer| of_layer(layer, load, 1.0))).product()
+/// By how much these layers of so many instances multiply their calls per second.
+fn multiplied(layers: &[LayerConfig], calls: f64, instances: u32) -> f64 {
+    layers.iter().fold(1.0, |attempts, layer| {
+        attempts * (1.0 + retries_of(layer, calls * attempts, instances))
+    })
 }
 
-fn of_layer(layer: &LayerConfig, load: f64, clients: f64) -> f64 {
-    let retries = f64::from(layer.retries);
+/// Retries for each of so many calls per second that all time out.
+fn retries_of(layer: &LayerConfig, calls: f64, instances: u32) -> f64 {
     if !layer.retry_on.contains(FailureClass::Timeout) {
-        return 1.0;
+        return 0.0;
     }
+    let retries = f64::from(layer.retries);
     let allowed = match layer.budget {
         BudgetConfig::Off => retries,
         BudgetConfig::SreRatio(budget) => budget.ratio.get(),
         BudgetConfig::Finagle(budget) => {
-            let floor = budget.min_per_second * clients / load;
+            let budgets = match layer.budget_scope {
+                BudgetScope::Client => f64::from(instances),
+                BudgetScope::Shared => 1.0,
+            };
             let earned = if budget.credit == Credit::Request { budget.ratio.get() } else { 0.0 };
-            earned + floor
+            earned + budget.min_per_second * budgets / calls
         }
         // Only successes fill them, and there are none.
         BudgetConfig::TokenBucket(_)
         | BudgetConfig::GrpcThrottle(_)
         | BudgetConfig::AwsQuota(_) => 0.0,
     };
-    1.0 + retries.min(allowed)
+    retries.min(allowed)
 }
 
 /// What keeps a server from working for callers who have gone, whatever the load.
@@ -208,7 +228,7 @@ impl Trigger {
         let slots = f64::from(tier.limiter.slots);
         let mut trigger = Self {
             length,
-            load: scenario.load.peak_rate().per_second(),
+            load: scenario.peak_rate().per_second(),
             capacity,
             service: slots / capacity,
             is_fault: !scenario.faults.is_empty(),
@@ -336,6 +356,32 @@ mod tests {
         assert!((loose.amplification - 1.325).abs() < 1e-9);
         assert_eq!((loose.region, loose.forecast()), (Region::Vulnerable, Forecast::Sticks));
         assert!(of_arm("bounded-queue").defence.is_some());
+    }
+
+    #[test]
+    fn a_floor_is_one_of_each_instance_and_one_in_all_where_it_is_shared() {
+        let plan = Plan::parse("test.toml", builtin::DATABASE_FAILOVER.text).unwrap();
+        let mut scenario = plan.arm("loose-budget").unwrap().scenario.clone();
+        scenario.client.clients = 4;
+        assert!((amplification(&scenario) - (1.2 + 40.0 / 80.0)).abs() < 1e-9);
+        scenario.client.layers[0].budget_scope = BudgetScope::Shared;
+        assert!((amplification(&scenario) - (1.2 + 10.0 / 80.0)).abs() < 1e-9);
+        // An inner layer has the calls of the outer one, over which its floor is spread.
+        let outer = LayerConfig { budget: BudgetConfig::Off, ..scenario.client.layers[0].clone() };
+        scenario.client.layers.insert(0, outer);
+        assert!((amplification(&scenario) - 4.0 * (1.2 + 10.0 / 320.0)).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_spike_by_levers_is_a_trigger_with_its_own_load() {
+        let text = "name = \"spike\"\nduration = \"240s\"\nload.rate = 80\n\
+            [[client.layer]]\ntimeout = \"5s\"\nretries = 3\n\
+            [[tier]]\nname = \"a\"\nslots = 10\ncapacity = 100\n\
+            [[lever]]\nname = \"rate\"\nrate = 180\nat = \"60s\"\n\
+            [[lever]]\nname = \"rate\"\nrate = 80\nat = \"80s\"\n";
+        let forms = ClosedForms::of(&Plan::parse("test.toml", text).unwrap().scenario).unwrap();
+        assert_eq!((forms.load, forms.load_during, forms.trigger), (80.0, 180.0, 20.0));
+        assert_eq!(forms.forecast(), Forecast::Sticks);
     }
 
     #[test]

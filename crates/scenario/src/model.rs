@@ -187,6 +187,11 @@ pub struct Client {
     pub connect_rate: Rate,
 }
 
+impl Client {
+    /// The most connections that its pools may be allowed.
+    pub const MOST_CONNECTIONS: u32 = 1_000_000;
+}
+
 /// One server.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Tier {
@@ -285,10 +290,25 @@ impl Scenario {
 
     /// The most attempts that one request can make at the client: Π(R + 1), saturating.
     pub fn max_attempts(&self) -> u64 {
-        self.client
-            .layers
-            .iter()
-            .fold(1, |product, layer| product.saturating_mul(u64::from(layer.retries) + 1))
+        max_attempts(&self.client.layers)
+    }
+
+    /// The highest rate that the load or a lever on the timeline asks for.
+    pub fn peak_rate(&self) -> Rate {
+        let levers = self.levers.iter().filter_map(PlannedLever::rate);
+        levers.fold(self.load.peak_rate(), |peak, rate| if rate > peak { rate } else { peak })
+    }
+
+    /// The connections, and the new ones per second, that `rate` requests a second with so many
+    /// attempts each can ask for at the worst, with room for half as many more.
+    pub fn room_for(&self, rate: f64, attempts: f64) -> (u32, Rate) {
+        let attempts = ROOM * rate * attempts;
+        let connections = (attempts * self.smallest_timeout().as_secs_f64()).ceil() as u32;
+        let connect_rate = Rate::new(attempts.clamp(1.0, Rate::MAX));
+        (
+            connections.clamp(1, Client::MOST_CONNECTIONS),
+            connect_rate.unwrap_or(self.client.connect_rate),
+        )
     }
 
     /// When the first trigger (a fault, or a spike of the load) starts and the last one ends.
@@ -309,6 +329,11 @@ impl Scenario {
         let end = self.faults.iter().map(PlannedFault::ends).max()?;
         Some((start, end))
     }
+}
+
+/// The most attempts that one call through these layers can make: Π(R + 1), saturating.
+pub(crate) fn max_attempts(layers: &[LayerConfig]) -> u64 {
+    layers.iter().fold(1, |product, layer| product.saturating_mul(u64::from(layer.retries) + 1))
 }
 
 /// See [`Scenario::trigger_span`].
@@ -340,3 +365,6 @@ fn load_spikes(load: &Load, levers: &[PlannedLever]) -> Vec<(Timestamp, Timestam
     }
     spikes
 }
+
+/// By how much limits of connections exceed the worst that can be asked of them.
+const ROOM: f64 = 1.5;

@@ -1,10 +1,11 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use goodput_runlog::{Ending, EventKind, Figures, RunLog, TierWindow, Window};
+use goodput_runlog::{Ending, Event, EventKind, Figures, RunLog, TierWindow, Window};
 use goodput_scenario::Scenario;
 
-use crate::limits::{HEALTHY, LATE, OFF_SCHEDULE, UNSENT};
+use crate::generator::generator_doubts;
+use crate::limits::HEALTHY;
 use crate::model::{Baseline, Doubt, DoubtKind, PhaseFigures, Rule, Span};
 use crate::series::Series;
 use crate::trigger;
@@ -31,7 +32,7 @@ pub(crate) fn all(case: &Case<'_>) -> Vec<Doubt> {
     ending(case, &mut doubts);
     samples(case, &mut doubts);
     healthy_baseline(case, &mut doubts);
-    generator(case, &mut doubts);
+    doubts.extend(generator_doubts(&case.log.integrity));
     bite(case, &mut doubts);
     servers(case, &mut doubts);
     if !case.back_at_end {
@@ -183,35 +184,6 @@ fn in_words(class: &str) -> Option<&'static str> {
     })
 }
 
-/// Whether the load generator did what the schedule asked, when it asked for it.
-fn generator(case: &Case<'_>, doubts: &mut Vec<Doubt>) {
-    let integrity = &case.log.integrity;
-    let (scheduled, offered) = (integrity.scheduled as f64, integrity.offered as f64);
-    let off = (offered - scheduled).abs();
-    // A single request is no sign of a lost schedule, however short that is.
-    if off > 1.0 && off > OFF_SCHEDULE * scheduled {
-        let text = format!("{offered} requests were offered and {scheduled} were scheduled");
-        raise(doubts, DoubtKind::OfferedOffSchedule, text);
-    }
-    let (lag, timeout) = (integrity.send_lag_p99_wall, integrity.smallest_timeout_wall);
-    if lag > LATE * timeout {
-        let text = format!(
-            "the load generator was late: send lag p99 is {:.1} ms, above a tenth of the smallest \
-             time-out ({:.1} ms), in wall time",
-            lag * 1e3,
-            timeout * 1e3
-        );
-        raise(doubts, DoubtKind::GeneratorLate, text);
-    }
-    if integrity.unsent as f64 > UNSENT * offered {
-        let text = format!(
-            "{} of {offered} requests found no connection within the generator's own caps",
-            integrity.unsent
-        );
-        raise(doubts, DoubtKind::Unsent, text);
-    }
-}
-
 /// Whether the faults were seen, and did something.
 fn bite(case: &Case<'_>, doubts: &mut Vec<Doubt>) {
     let unseen = &case.log.integrity.faults_unseen;
@@ -228,7 +200,7 @@ fn bite(case: &Case<'_>, doubts: &mut Vec<Doubt>) {
     let calm = case.baseline.map_or(Span::default(), |baseline| baseline.span);
     let calm = case.series.slice(calm.from as u64, calm.to as u64);
     let Some(figures) = Figures::over(during) else { return };
-    if gauges_fell(calm, during) || work_fell(&before, &figures) || waits_grew(calm, during) {
+    if fallen(calm, during).is_some() || work_fell(&before, &figures) || waits_grew(calm, during) {
         return;
     }
     let text = format!(
@@ -239,13 +211,16 @@ fn bite(case: &Case<'_>, doubts: &mut Vec<Doubt>) {
     raise(doubts, DoubtKind::FaultDidNotBite, text);
 }
 
-/// Whether a tier showed less capacity or fewer slots than before.
-fn gauges_fell(before: &[Window], during: &[Window]) -> bool {
-    let lowest = |tier: &TierWindow| (tier.capacity.unwrap_or(f64::INFINITY), tier.slots);
-    before.last().iter().flat_map(|window| &window.tiers).any(|calm| {
-        let (capacity, slots) = lowest(calm);
-        let mut here = tiers(during).filter(|tier| tier.name == calm.name).map(lowest);
-        here.any(|(now, slots_now)| now < capacity * 0.99 || slots_now < slots)
+/// The first tier that shows less capacity or fewer slots than in its last window before, which comes
+/// first, and the window that does.
+fn fallen<'a>(before: &'a [Window], now: &'a [Window]) -> Option<(&'a TierWindow, &'a TierWindow)> {
+    let capacity = |tier: &TierWindow| tier.capacity.unwrap_or(f64::INFINITY);
+    before.last()?.tiers.iter().find_map(|calm| {
+        let less = |tier: &&TierWindow| {
+            tier.name == calm.name
+                && (capacity(tier) < capacity(calm) * 0.99 || tier.slots < calm.slots)
+        };
+        Some((calm, tiers(now).find(less)?))
     })
 }
 
@@ -277,29 +252,29 @@ fn median(windows: &[Window], of: fn(&Window) -> f64) -> f64 {
 }
 
 fn servers(case: &Case<'_>, doubts: &mut Vec<Doubt>) {
-    let mut levers = case.log.events.iter();
-    let limiter = levers.any(
-        |event| matches!(&event.kind, EventKind::LeverPulled { lever, .. } if lever == "limiter"),
-    );
     for event in &case.log.events {
         if let EventKind::ServerRestarted { tier } = &event.kind {
             let text = format!("the server `{tier}` started anew by itself, seen at {}", event.at);
             raise(doubts, DoubtKind::ServerRestarted, text);
         }
     }
+    let changed = |event: &Event| matches!(&event.kind, EventKind::LeverPulled { lever, .. } if lever == "limiter");
+    if case.trigger.is_none() || case.log.events.iter().any(changed) {
+        return;
+    }
     let calm = case.baseline.map_or(0, |baseline| baseline.span.to as u64);
-    let before = case.series.slice(0, calm);
     let end = case.series.seconds;
     let last = case.series.slice(end.saturating_sub(1), end);
-    if !limiter && case.trigger.is_some() && gauges_fell(before, last) {
-        let capacity = |windows: &[Window]| {
-            let tier = windows.last().and_then(|window| window.tiers.last());
-            tier.and_then(|tier| tier.capacity).unwrap_or_default()
+    if let Some((before, now)) = fallen(case.series.slice(0, calm), last) {
+        let of = |tier: &TierWindow| match tier.capacity {
+            Some(capacity) => format!("{capacity:.1}/s in {} slots", tier.slots),
+            None => format!("unlimited in {} slots", tier.slots),
         };
         let text = format!(
-            "capacity is not as before: {:.1}/s at the end, {:.1}/s in the baseline",
-            capacity(last),
-            capacity(before)
+            "capacity of `{}` is not as before: {} at the end, {} in the baseline",
+            now.name,
+            of(now),
+            of(before)
         );
         raise(doubts, DoubtKind::CapacityNotRestored, text);
     }

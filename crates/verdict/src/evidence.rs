@@ -29,8 +29,8 @@ pub(crate) fn all(case: &Case<'_>, backlog: &Backlog) -> Vec<Evidence> {
 
 fn client(case: &Case<'_>, before: &Figures, end: &Figures) -> Vec<Evidence> {
     let mut evidence = vec![
-        compared("goodput", "/s", end.goodput, before.goodput),
-        compared("offered load", "/s", end.offered, before.offered),
+        compared("goodput", "/s", end.goodput, Some(before.goodput)),
+        compared("offered load", "/s", end.offered, Some(before.offered)),
     ];
     if let (Some(ratio), Some(baseline)) = (end.ratio, case.baseline) {
         evidence.push(Evidence {
@@ -44,8 +44,8 @@ fn client(case: &Case<'_>, before: &Figures, end: &Figures) -> Vec<Evidence> {
             ),
         });
     }
-    if let (Some(now), Some(then)) = (end.attempts_per_request, before.attempts_per_request) {
-        evidence.push(compared("attempts per request", "", now, then));
+    if let Some(now) = end.attempts_per_request {
+        evidence.push(compared("attempts per request", "", now, before.attempts_per_request));
     }
     evidence
 }
@@ -57,10 +57,10 @@ fn server(before: &Figures, end: &Figures) -> Vec<Evidence> {
         ("utilisation", "", end.utilisation, before.utilisation),
         ("wasted work", "", end.wasted_share, before.wasted_share),
     ];
-    let known = pairs.into_iter().filter_map(|(name, unit, now, then)| {
-        Some(compared(name, unit, now?, then.unwrap_or_default()))
-    });
-    known.collect()
+    pairs
+        .into_iter()
+        .filter_map(|(name, unit, now, then)| Some(compared(name, unit, now?, then)))
+        .collect()
 }
 
 /// The queue delay at the end against the smallest time-out: above it, whatever is served was waited
@@ -85,12 +85,13 @@ fn queue_delay(case: &Case<'_>) -> Option<Evidence> {
     })
 }
 
-fn compared(name: &str, unit: &str, now: f64, then: f64) -> Evidence {
+fn compared(name: &str, unit: &str, now: f64, then: Option<f64>) -> Evidence {
+    let was = then.map_or_else(String::new, |then| format!(" and was {then:.2}{unit} before"));
     Evidence {
         name: name.to_owned(),
         value: now,
-        against: Some(then),
+        against: then,
         unit: unit.to_owned(),
-        text: format!("{name} is {now:.2}{unit} at the end and was {then:.2}{unit} before"),
+        text: format!("{name} is {now:.2}{unit} at the end{was}"),
     }
 }

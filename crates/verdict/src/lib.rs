@@ -7,6 +7,7 @@ mod backlog;
 mod doubts;
 mod evidence;
 mod exit;
+mod generator;
 mod judge;
 pub mod limits;
 mod model;
@@ -14,6 +15,7 @@ mod series;
 mod trigger;
 
 pub use exit::{Exit, holds};
+pub use generator::generator_doubts;
 pub use judge::judge;
 pub use model::{
     Baseline, Doubt, DoubtKind, Evidence, Judgement, PhaseFigures, Rule, Span, Verdict,

@@ -1,9 +1,7 @@
 use std::convert::Infallible;
 
 use goodput_clock::Seed;
-use goodput_runlog::{
-    ClientWindow, Ending, EngineKind, Integrity, Meta, RunLog, TierWindow, Totals, Window,
-};
+use goodput_runlog::{ClientWindow, Ending, Integrity, RunLog, TierWindow, Window};
 use goodput_scenario::{Arm, Plan};
 use goodput_verdict::{DoubtKind, Exit, Verdict};
 
@@ -46,23 +44,9 @@ fn log(after: u64) -> RunLog {
     });
     let (scheduled, offered) = (240 * 80, 240 * 80);
     RunLog {
-        schema: RunLog::SCHEMA,
-        meta: Meta {
-            scenario: "test".to_owned(),
-            arm: None,
-            engine: EngineKind::Simulator,
-            seed: Seed(1),
-            speed: 1.0,
-            started: String::new(),
-            command: String::new(),
-            version: String::new(),
-            parameters: serde_json::Value::Null,
-        },
         windows: windows.collect(),
-        events: vec![],
-        totals: Totals::default(),
         integrity: Integrity { scheduled, offered, ..Integrity::default() },
-        ending: Ending::Completed,
+        ..RunLog::default()
     }
 }
 

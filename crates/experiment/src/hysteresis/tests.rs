@@ -80,6 +80,15 @@ fn a_server_that_drops_expired_work_has_no_hysteresis_and_keeps_its_goodput() {
     assert!(lost.goodput > 85.0, "it is overloaded, and serves what it can: {lost:?}");
 }
 
+/// A budget of 10 % leaves k = 1.1 however many retries the layer may make.
+#[test]
+fn with_a_retry_budget_k_is_what_the_budget_lets_through() {
+    let scenario = headline("retry-budget");
+    let walk = Walk::new(&scenario, &ladder(&scenario));
+    let found = Hysteresis::of(&scenario, walk, EngineKind::Simulator);
+    assert!((found.factor - 1.1).abs() < 1e-9, "{}", found.factor);
+}
+
 #[test]
 fn a_ladder_that_leads_nowhere_is_refused_with_an_example() {
     let scenario = headline("naive");

@@ -1,10 +1,11 @@
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use goodput_clock::Rate;
 use goodput_runlog::Window;
 use goodput_scenario::Scenario;
 
-use super::{Ladder, WalkedLoad, Way, whole_seconds};
+use super::{Ladder, WalkedLoad, Way};
 
 /// Goes through the loads of a ladder, told by the windows of a run.
 #[derive(Clone, Debug)]
@@ -200,4 +201,9 @@ impl Walk {
             queued: sample.queued,
         })
     }
+}
+
+/// A duration in whole windows of one second, rounded up.
+fn whole_seconds(duration: Duration) -> u64 {
+    duration.as_secs_f64().ceil() as u64
 }

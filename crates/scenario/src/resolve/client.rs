@@ -5,7 +5,7 @@ use goodput_policy::lever::Lever;
 use goodput_policy::retry::{LayerConfig, MAX_RETRIES};
 
 use super::{check_length, check_name, check_run, check_unique};
-use crate::model::{Client, Scenario};
+use crate::model::{Client, Scenario, max_attempts};
 use crate::parse::{LayerTimeout, Path, Reader, default_layer_name, written};
 
 /// Resolves `[client]`, but for the limits of its connections, which hang on the whole scenario.
@@ -36,27 +36,13 @@ pub(super) fn resolve(reader: &mut Reader<'_, '_>, run: Option<Duration>) -> Opt
 pub(super) fn resolve_limits(reader: &mut Reader<'_, '_>, scenario: &mut Scenario) {
     let path = Path::root().key("client");
     let client: written::Client = reader.section(&path, &["layer"]);
-    let attempts = ROOM * highest_rate(scenario) * most_attempts(scenario);
-    let connections = attempts * scenario.smallest_timeout().as_secs_f64();
-    let connections = (connections.ceil() as u32).clamp(1, MOST_CONNECTIONS);
+    let peak = scenario.peak_rate().per_second();
+    let (connections, connect_rate) = scenario.room_for(peak, most_attempts(scenario));
     let key = path.key("max_connections");
-    let range = 1..=MOST_CONNECTIONS;
+    let range = 1..=Client::MOST_CONNECTIONS;
     scenario.client.max_connections =
         reader.whole(&key, client.max_connections, range, connections);
-    if client.connect_rate.is_none()
-        && let Ok(rate) = Rate::new(attempts.clamp(1.0, Rate::MAX))
-    {
-        scenario.client.connect_rate = rate;
-    }
-}
-
-/// The highest rate that the load or a lever asks for.
-fn highest_rate(scenario: &Scenario) -> f64 {
-    let levers = scenario.levers.iter().filter_map(|planned| {
-        let Lever::Rate { rate } = &planned.lever else { return None };
-        Some(rate.per_second())
-    });
-    levers.fold(scenario.load.peak_rate().per_second(), f64::max)
+    scenario.client.connect_rate = client.connect_rate.unwrap_or(connect_rate);
 }
 
 /// The most attempts that a request can make, whichever levers are pulled.
@@ -95,8 +81,7 @@ pub(super) fn resolve_layers(
         })
         .collect();
     check_unique(reader, paths.iter().zip(&layers).map(|(path, layer)| (path, &*layer.name)));
-    let attempts: u64 =
-        layers.iter().fold(1, |all, layer| all.saturating_mul(u64::from(layer.retries) + 1));
+    let attempts = max_attempts(&layers);
     if attempts > MOST_ATTEMPTS {
         reader.problem(
             list,
@@ -149,6 +134,3 @@ fn resolve_layer(
 
 const MOST_LAYERS: usize = 8;
 const MOST_ATTEMPTS: u64 = 100_000;
-const MOST_CONNECTIONS: u32 = 1_000_000;
-/// By how much the default limits exceed the worst that the scenario can ask.
-const ROOM: f64 = 1.5;

@@ -2,8 +2,7 @@ use std::collections::BTreeMap;
 
 use goodput_clock::{Seed, Timestamp};
 use goodput_runlog::{
-    ClientWindow, Ending, EngineKind, Event, EventKind, Integrity, Meta, Quantiles, RunLog,
-    TierWindow, Totals, Window,
+    ClientWindow, Ending, Event, EventKind, Integrity, Quantiles, RunLog, TierWindow, Window,
 };
 use goodput_scenario::{Plan, Scenario};
 
@@ -90,21 +89,7 @@ fn log_of(windows: impl Iterator<Item = Window>) -> RunLog {
     let windows: Vec<_> = windows.collect();
     let offered = windows.iter().map(|window| window.client.offered).sum();
     RunLog {
-        schema: RunLog::SCHEMA,
-        meta: Meta {
-            scenario: "test".to_owned(),
-            arm: None,
-            engine: EngineKind::Simulator,
-            seed: Seed(1),
-            speed: 1.0,
-            started: String::new(),
-            command: String::new(),
-            version: String::new(),
-            parameters: serde_json::Value::Null,
-        },
         windows,
-        events: vec![],
-        totals: Totals::default(),
         integrity: Integrity {
             scheduled: offered,
             offered,
@@ -112,7 +97,7 @@ fn log_of(windows: impl Iterator<Item = Window>) -> RunLog {
             smallest_timeout_wall: 5.0,
             ..Integrity::default()
         },
-        ending: Ending::Completed,
+        ..RunLog::default()
     }
 }
 

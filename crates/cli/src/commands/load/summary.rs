@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 
 use goodput_clock::Seed;
 use goodput_load_generator::GeneratorReport;
-use goodput_runlog::bucket_quantile;
+use goodput_runlog::{Integrity, bucket_quantile};
 use goodput_scenario::Scenario;
-use goodput_verdict::limits::{LATE, OFF_SCHEDULE, UNSENT};
+use goodput_verdict::{Doubt, DoubtKind, generator_doubts};
 use serde::Serialize;
 
 use super::LoadArgs;
@@ -222,27 +222,21 @@ fn failures(failed: &BTreeMap<String, u64>) -> String {
 
 /// What makes the figures those of the generator, not of the target.
 fn doubts(scenario: &Scenario, args: &LoadArgs, report: &GeneratorReport) -> Vec<String> {
-    let mut doubts = Vec::new();
-    let (offered, scheduled) = (report.offered as f64, report.scheduled as f64);
-    if (offered - scheduled).abs() > OFF_SCHEDULE * scheduled.max(1.0) {
-        doubts
-            .push(format!("{offered} requests were sent where the schedule asks for {scheduled}"));
-    }
-    if report.unsent as f64 > UNSENT * offered.max(1.0) {
-        doubts.push(format!(
-            "{} requests found no connection; give more with --max-connections or --connect-rate",
-            report.unsent
-        ));
-    }
-    let limit = args.speed.to_wall(scenario.smallest_timeout()).as_secs_f64() * LATE;
-    if report.send_lag_p99_wall > limit {
-        doubts.push(format!(
-            "the generator was late: p99 of the send lag is {} of wall time, above {}",
-            seconds(report.send_lag_p99_wall),
-            seconds(limit)
-        ));
-    }
-    doubts
+    let timeout = args.speed.to_wall(scenario.smallest_timeout());
+    let integrity = Integrity {
+        scheduled: report.scheduled,
+        offered: report.offered,
+        unsent: report.unsent,
+        send_lag_p99_wall: report.send_lag_p99_wall,
+        smallest_timeout_wall: timeout.as_secs_f64(),
+        ..Integrity::default()
+    };
+    let told = |Doubt { kind, text }| {
+        let unsent = kind == DoubtKind::Unsent;
+        let more = "; give more with --max-connections or --connect-rate";
+        text + if unsent { more } else { "" }
+    };
+    generator_doubts(&integrity).into_iter().map(told).collect()
 }
 
 const LATENCY_HEAD: &str = "latency            p50       p90       p99     p99.9       max";
