@@ -104,7 +104,7 @@ pub(crate) fn html(boundary: &Boundary) -> String {
         header.top { h1 { (boundary.scenario) } p { (words::title(boundary)) } }
         (headline(boundary))
         h2 { "The share of runs that fail" }
-        figure.card.inset { (PreEscaped(svg(boundary))) }
+        figure.card.plane { (PreEscaped(svg(boundary))) }
         @if boundary.measurement.is_some() {
             h2 { (words::measurement_name(boundary)) }
             (list(&words::measurement(boundary)))

@@ -148,7 +148,7 @@ fn fault_bit(run: &ReportedRun<'_>) -> Criterion {
     };
     let phases = &run.judgement.phases;
     let text = format!(
-        "goodput {}/s before and {}/s during the fault",
+        "goodput {}/s before and {}/s during the trigger",
         goodput(phases.before),
         goodput(phases.during)
     );

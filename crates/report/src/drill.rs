@@ -14,7 +14,7 @@ pub fn drill_text(drill: &Drill) -> String {
     let _ = writeln!(text, "{}\n", introduction(drill));
     let mut rows = vec![HEAD.map(str::to_owned).to_vec()];
     rows.extend(drill.rows.iter().map(|row| columns(row, drill.seeds.len())));
-    text += &table::draw(&rows, &[1, 2, 5]);
+    text += &table::draw(&rows, &[0, 1, 2, 5]);
     let _ = writeln!(text, "\n{LEGEND}");
     for row in &drill.rows {
         for doubt in &row.doubts {

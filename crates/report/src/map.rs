@@ -192,7 +192,7 @@ pub(crate) fn svg(map: &Map) -> String {
 pub(crate) fn html(map: &Map) -> String {
     let body = html! {
         header.top { h1 { (map.scenario) } p { (title(map)) } }
-        figure.card.inset { (PreEscaped(svg(map))) }
+        figure.card.plane { (PreEscaped(svg(map))) }
         p.muted.after {
             "Each cell is one run of the simulator, all with seed " (map.seed) ". Point at a cell for its values."
         }

@@ -149,11 +149,11 @@ impl Plane {
         );
     }
 
-    /// Text at a point, to its right.
+    /// Text at a point, to its right, or to its left where the right has no room for it.
     pub(crate) fn text(&mut self, (x, y): (f64, f64), text: &str) {
-        let (x, y) = (self.across(x) + 6.0, self.up(y) - 6.0);
-        let anchor = if x > LEFT + INNER_WIDTH * 0.8 { "end" } else { "start" };
-        let x = if anchor == "end" { x - 12.0 } else { x };
+        let (x, y) = (self.across(x), self.up(y) - 6.0);
+        let fits = x + 6.0 + width(text) < LEFT + INNER_WIDTH;
+        let (anchor, x) = if fits { ("start", x + 6.0) } else { ("end", x - 6.0) };
         let _ = writeln!(
             self.out,
             "<text class=\"gp-note\" text-anchor=\"{anchor}\" x=\"{x:.1}\" y=\"{y:.1}\">{}</text>",
@@ -161,10 +161,13 @@ impl Plane {
         );
     }
 
-    /// What the fills and lines mean, below the picture: class and word.
+    /// What the fills and lines mean, below the picture in one or two lines: class and word.
     pub(crate) fn legend(&mut self, entries: &[(&str, String)]) {
-        let (mut x, y) = (LEFT, TOP + INNER_HEIGHT + 66.0);
+        let (mut x, mut y) = (LEFT, TOP + INNER_HEIGHT + 62.0);
         for (class, word) in entries {
+            if x + 20.0 + width(word) > WIDTH {
+                (x, y) = (LEFT, y + 22.0);
+            }
             let _ = writeln!(
                 self.out,
                 "<rect class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"14\" height=\"14\"/>\
@@ -173,7 +176,7 @@ impl Plane {
                 y + 12.0,
                 escape(word)
             );
-            x += 40.0 + 7.0 * word.chars().count() as f64;
+            x += 40.0 + width(word);
         }
     }
 
@@ -211,6 +214,11 @@ pub(crate) fn share(value: f64) -> String {
     format::percent(value)
 }
 
+/// How wide text is, at most for most of it.
+fn width(text: &str) -> f64 {
+    7.0 * text.chars().count() as f64
+}
+
 /// Text that can stand in XML.
 fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -228,7 +236,7 @@ fn escape(text: &str) -> String {
 }
 
 const WIDTH: f64 = 860.0;
-const HEIGHT: f64 = 600.0;
+const HEIGHT: f64 = 612.0;
 const LEFT: f64 = 84.0;
 const TOP: f64 = 48.0;
 const INNER_WIDTH: f64 = 744.0;
@@ -260,6 +268,31 @@ mod tests {
         let ticks = Range { from: 9.51, to: 11.64 }.ticks();
         assert!(ticks.len() >= 4 && ticks.iter().all(|tick| (9.51..=11.64).contains(tick)));
         assert_eq!(Range { from: 3.0, to: 3.0 }.ticks(), [3.0]);
+    }
+
+    #[test]
+    fn a_legend_that_is_too_long_goes_on_in_the_next_line() {
+        let places = |words: &[&str]| {
+            let mut plane = Plane::new("legend");
+            let entries: Vec<_> = words.iter().map(|word| ("gp-r0", (*word).to_owned())).collect();
+            plane.legend(&entries);
+            let svg = plane.finish();
+            let of = |part: &str| Some(part.split_once("y=\"")?.1.split_once('"')?.0.to_owned());
+            svg.split("class=\"gp-r0\"").skip(1).filter_map(of).collect::<Vec<_>>()
+        };
+        let short = places(&["recovered", "metastable"]);
+        assert!(short.len() == 2 && short[0] == short[1], "{short:?}");
+        let long = places(&["a word that is as long as half of the picture's whole width"; 2]);
+        assert!(long.len() == 2 && long[0] != long[1], "{long:?}");
+    }
+
+    #[test]
+    fn text_without_room_to_its_right_stands_to_its_left() {
+        for (x, anchor) in [(0.1, "start"), (0.75, "end")] {
+            let mut plane = Plane::new("text");
+            plane.text((x, 0.5), "by arithmetic: recovers up to here");
+            assert!(plane.finish().contains(&format!("text-anchor=\"{anchor}\"")), "{x}");
+        }
     }
 
     #[test]

@@ -8,8 +8,8 @@ use goodput_experiment::{Comparison, Row};
 use goodput_verdict::{Judgement, Verdict};
 
 use crate::criteria::{self, CriterionOutcome};
-use crate::format;
 use crate::report::{Report, ReportedRun};
+use crate::{format, table};
 
 /// How text is written.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -94,42 +94,21 @@ fn figures(judgement: &Judgement) -> Vec<(&'static str, String)> {
         }
     }
     if judgement.trigger.is_some() {
-        lines.push(("time to recover", time_to_recover(judgement)));
+        lines.push(("time to recover", format::time_to_recover(judgement)));
     }
     lines
 }
 
-fn time_to_recover(judgement: &Judgement) -> String {
-    match (judgement.time_to_recover, judgement.trigger) {
-        (Some(seconds), _) => format::moment(seconds),
-        (None, Some(_)) => "never".to_owned(),
-        (None, None) => "–".to_owned(),
-    }
-}
-
 fn write_comparison(out: &mut String, comparison: &Comparison, style: TextStyle) {
-    let mut table = vec![COLUMNS.map(str::to_owned)];
-    table.extend(comparison.rows.iter().map(columns));
-    let widths: Vec<usize> = (0..COLUMNS.len())
-        .map(|column| table.iter().map(|row| width(&row[column])).max().unwrap_or(0))
-        .collect();
-    for (index, row) in table.iter().enumerate() {
-        let mut line = String::new();
-        for (column, cell) in row.iter().enumerate() {
-            let space = " ".repeat(widths[column] - width(cell));
-            let painted = match index.checked_sub(1).map(|row| &comparison.rows[row]) {
-                Some(row) if column == VERDICT => style.paint(row.verdict, cell),
-                _ => cell.clone(),
-            };
-            let gap = if column == 0 { "" } else { "  " };
-            let _ = if (1..VERDICT).contains(&column) {
-                write!(line, "{gap}{space}{painted}")
-            } else {
-                write!(line, "{gap}{painted}{space}")
-            };
-        }
-        let _ = writeln!(out, "{}", line.trim_end());
-    }
+    let mut rows = vec![COLUMNS.map(str::to_owned).to_vec()];
+    rows.extend(comparison.rows.iter().map(columns));
+    *out += &table::draw_painted(&rows, &[0, VERDICT], |row, column, cell| match row
+        .checked_sub(1)
+        .and_then(|row| comparison.rows.get(row))
+    {
+        Some(row) if column == VERDICT => style.paint(row.verdict, cell),
+        _ => cell.to_owned(),
+    });
     let _ = writeln!(out, "\n{LEGEND}");
     let held = comparison.rows.iter().filter(|row| row.held).count();
     let _ = writeln!(out, "\n{held} of {} arms ended as expected", comparison.rows.len());
@@ -143,17 +122,17 @@ fn write_comparison(out: &mut String, comparison: &Comparison, style: TextStyle)
     }
 }
 
-fn columns(row: &Row) -> [String; COLUMNS.len()] {
+fn columns(row: &Row) -> Vec<String> {
     let number = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), format::number);
     let control = if row.control { " (control)" } else { "" };
-    [
+    vec![
         format!("{}{control}", plain(&row.arm)),
         number(row.goodput.before),
         number(row.goodput.during),
         number(row.goodput.after),
         number(row.attempts_per_request),
         row.wasted_share.map_or_else(|| "–".to_owned(), format::percent),
-        time_to_recover(&row.judgement),
+        format::time_to_recover(&row.judgement),
         if row.held {
             format!("{} ✓", row.verdict.name())
         } else {
@@ -185,10 +164,6 @@ pub(crate) fn plain(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
-fn width(text: &str) -> usize {
-    text.chars().count()
-}
-
 /// Short, so that arms of common names fit into 80 columns.
 const COLUMNS: [&str; 8] =
     ["arm", "before", "during", "after", "att/req", "wasted", "recovery", "verdict"];
@@ -196,5 +171,5 @@ const COLUMNS: [&str; 8] =
 const LEGEND: &str = "goodput per second before, during and after the trigger; attempts per request\n\
     and wasted work of the last seconds; recovery: from the trigger's end;\n✓: as expected";
 
-/// Which column holds the verdict; those between the first and it are figures.
+/// Which column holds the verdict.
 const VERDICT: usize = 7;

@@ -5,16 +5,14 @@
 mod support;
 
 use goodput_clock::Seed;
-use goodput_experiment::{FinishedArm, compare_finished};
 use goodput_report::{Report, RunFolder, TextStyle, read_run_folder, write_run_folder};
 use goodput_runlog::RunLog;
-use goodput_scenario::{Plan, Scenario};
 use goodput_verdict::{Doubt, DoubtKind, Judgement, Verdict, judge};
 
 #[test]
 fn hostile_names_are_escaped_and_cannot_steer_a_terminal() {
     let hostile = "</script><script>alert(1)</script>\"'&\u{1b}[31m|";
-    let (_, mut scenario, mut log) = naive();
+    let (mut scenario, mut log) = support::naive();
     scenario.description = hostile.to_owned();
     log.meta.scenario = hostile.to_owned();
     log.meta.command = hostile.to_owned();
@@ -35,23 +33,20 @@ fn hostile_names_are_escaped_and_cannot_steer_a_terminal() {
 
 #[test]
 fn a_page_loads_nothing_and_a_comparison_of_seven_arms_stays_below_a_megabyte() {
-    let plan = support::plan();
-    let logs = support::logs(&plan);
-    let finished = finished(&plan, &logs);
-    let comparison = compare_finished(&finished);
-    let html = Report::comparison(&comparison, &finished, support::COMPARE).to_html();
+    let compared = support::compared();
+    let html = compared.report().to_html();
     assert!(html.len() < 1_000_000, "{} bytes", html.len());
     for loader in ["http:", "https:", "src=", "<link", "@import", "url("] {
         assert!(!html.contains(loader), "{loader}");
     }
-    for arm in &plan.arms {
+    for arm in &compared.plan.arms {
         assert!(html.contains(&arm.name), "{}", arm.name);
     }
 }
 
 #[test]
 fn runs_without_windows_tiers_or_figures_are_drawn_all_the_same() {
-    let (_, scenario, log) = naive();
+    let (scenario, log) = support::naive();
     let blind = |mut log: RunLog| {
         log.windows.iter_mut().for_each(|window| window.tiers.clear());
         log
@@ -69,7 +64,7 @@ fn runs_without_windows_tiers_or_figures_are_drawn_all_the_same() {
 
 #[test]
 fn a_doubt_is_an_error_and_a_broken_expectation_a_failure() {
-    let (_, scenario, log) = naive();
+    let (scenario, log) = support::naive();
     let sound =
         Judgement { verdict: Verdict::Recovered, doubts: Vec::new(), ..judge(&log, &scenario) };
     let junit = Report::run(&scenario, &log, &sound).to_junit().unwrap();
@@ -84,7 +79,7 @@ fn a_doubt_is_an_error_and_a_broken_expectation_a_failure() {
 
 #[test]
 fn a_seed_above_two_to_the_fifty_third_is_exact_as_text() {
-    let (_, scenario, mut log) = naive();
+    let (scenario, mut log) = support::naive();
     log.meta.seed = Seed(u64::MAX);
     let judgement = judge(&log, &scenario);
     let result = Report::run(&scenario, &log, &judgement).to_result();
@@ -93,18 +88,15 @@ fn a_seed_above_two_to_the_fifty_third_is_exact_as_text() {
 
 #[test]
 fn text_is_aligned_and_coloured_only_on_request() {
-    let plan = support::plan();
-    let logs = support::logs(&plan);
-    let finished = finished(&plan, &logs);
-    let comparison = compare_finished(&finished);
-    let report = Report::comparison(&comparison, &finished, support::COMPARE);
+    let compared = support::compared();
+    let report = compared.report();
     let text = report.to_text(TextStyle::default());
     assert!(!text.contains('\u{1b}'));
     assert!(report.to_text(TextStyle { colour: true }).contains('\u{1b}'));
-    let lines: Vec<&str> = text.lines().take(plan.arms.len() + 1).collect();
+    let lines: Vec<&str> = text.lines().take(compared.plan.arms.len() + 1).collect();
     let at = |line: &str, word: &str| line.find(word).map(|at| line[..at].chars().count());
     let column = at(lines[0], "verdict").unwrap();
-    for (line, row) in lines[1..].iter().zip(&comparison.rows) {
+    for (line, row) in lines[1..].iter().zip(&compared.comparison.rows) {
         assert_eq!(at(line, &format!("{} ", row.verdict.name())), Some(column), "{text}");
     }
     assert!(text.contains(support::COMPARE));
@@ -116,11 +108,8 @@ fn text_is_aligned_and_coloured_only_on_request() {
 #[test]
 fn a_folder_is_read_back_as_it_was_written_and_never_overwritten() {
     let parent = tempfile::tempdir().unwrap();
-    let plan = support::plan();
-    let logs = support::logs(&plan);
-    let finished = finished(&plan, &logs);
-    let comparison = compare_finished(&finished);
-    let report = Report::comparison(&comparison, &finished, support::COMPARE);
+    let compared = support::compared();
+    let report = compared.report();
     let content = RunFolder {
         report: &report,
         scenario_file: support::SCENARIO,
@@ -132,25 +121,22 @@ fn a_folder_is_read_back_as_it_was_written_and_never_overwritten() {
     assert!(second.ends_with("20261130T091502Z-database-failover-2"), "{}", second.display());
     assert_eq!(std::fs::read_dir(parent.path()).unwrap().count(), 2, "nothing else is left");
     let saved = read_run_folder(&first).unwrap();
-    assert_eq!(saved.plan, plan);
+    assert_eq!(&saved.plan, compared.plan);
     let read: Vec<_> = saved.arms.iter().map(|saved| &saved.log).collect();
-    assert_eq!(read, logs.iter().collect::<Vec<_>>());
-    assert_eq!(saved.scenario(&saved.arms[3]), &plan.arms[3].scenario);
+    assert_eq!(read, compared.finished.iter().map(|arm| arm.log).collect::<Vec<_>>());
+    assert_eq!(saved.scenario(&saved.arms[3]), &compared.plan.arms[3].scenario);
     assert_eq!(std::fs::read(first.join("audit.jsonl")).unwrap(), b"{\"who\":\"x\"}\n");
 }
 
 #[test]
 fn a_folder_with_more_run_logs_than_it_was_written_with_is_refused() {
     let parent = tempfile::tempdir().unwrap();
-    let plan = support::plan();
-    let logs = support::logs(&plan);
-    let finished = finished(&plan, &logs);
-    let comparison = compare_finished(&finished);
-    let report = Report::comparison(&comparison, &finished, support::COMPARE);
+    let compared = support::compared();
+    let report = compared.report();
     let content = RunFolder { report: &report, scenario_file: support::SCENARIO, audit: b"" };
     let folder = write_run_folder(parent.path(), &content).unwrap();
     assert!(!folder.join("audit.jsonl").exists(), "there is no such log");
-    let first = folder.join(format!("runlog-{}.json", plan.arms[0].name));
+    let first = folder.join(format!("runlog-{}.json", compared.plan.arms[0].name));
     std::fs::copy(&first, folder.join("runlog-copy.json")).unwrap();
     let error = read_run_folder(&folder).unwrap_err().to_string();
     assert!(error.contains("runlog-copy.json") && error.contains("of the same arm"), "{error}");
@@ -167,7 +153,7 @@ fn a_place_that_is_no_folder_is_named_in_the_error() {
     let parent = tempfile::tempdir().unwrap();
     let file = parent.path().join("taken");
     std::fs::write(&file, "").unwrap();
-    let (_, scenario, log) = naive();
+    let (scenario, log) = support::naive();
     let judgement = judge(&log, &scenario);
     let report = Report::run(&scenario, &log, &judgement);
     let content = RunFolder { report: &report, scenario_file: "", audit: b"" };
@@ -177,16 +163,4 @@ fn a_place_that_is_no_folder_is_named_in_the_error() {
     assert!(error.contains("holds no scenario.toml"), "{error}");
     let error = read_run_folder(&parent.path().join("nowhere")).unwrap_err().to_string();
     assert!(error.contains("nowhere"), "{error}");
-}
-
-fn naive() -> (Plan, Scenario, RunLog) {
-    let plan = support::plan();
-    let arm = &plan.arms[0];
-    let log = support::run(&arm.scenario, Some(&arm.name), support::defence(&arm.name));
-    let scenario = arm.scenario.clone();
-    (plan, scenario, log)
-}
-
-fn finished<'a>(plan: &'a Plan, logs: &'a [RunLog]) -> Vec<FinishedArm<'a>> {
-    plan.arms.iter().zip(logs).map(|(arm, log)| FinishedArm { arm, log }).collect()
 }

@@ -8,7 +8,7 @@ mod support;
 
 use std::path::PathBuf;
 
-use goodput_experiment::{FinishedArm, compare_finished};
+use goodput_experiment::FinishedArm;
 use goodput_report::{
     Report, boundary_schema, drill_schema, hysteresis_schema, map_schema, result_schema,
     run_log_schema,
@@ -44,30 +44,23 @@ fn the_committed_schemas_are_those_of_the_code() {
 
 #[test]
 fn what_is_written_meets_the_committed_schemas() {
-    let plan = support::plan();
-    let logs = support::logs(&plan);
     let result = validator("result");
     let runlog = validator("runlog");
-    let finished: Vec<_> =
-        plan.arms.iter().zip(&logs).map(|(arm, log)| FinishedArm { arm, log }).collect();
-    for FinishedArm { arm, log } in &finished {
+    let compared = support::compared();
+    for FinishedArm { arm, log } in &compared.finished {
         let judgement = judge(log, &arm.scenario);
         let report = Report::run(&arm.scenario, log, &judgement);
         meets(&result, &report.to_result().to_json().unwrap());
         meets(&runlog, &log.to_json().unwrap());
     }
-    let comparison = compare_finished(&finished);
-    let report = Report::comparison(&comparison, &finished, support::COMPARE);
-    meets(&result, &report.to_result().to_json().unwrap());
+    meets(&result, &compared.report().to_result().to_json().unwrap());
 }
 
 #[test]
 fn a_result_without_its_verdict_or_with_another_type_of_seed_does_not_meet_the_schema() {
-    let plan = support::plan();
-    let arm = &plan.arms[0];
-    let log = support::run(&arm.scenario, Some(&arm.name), support::defence(&arm.name));
-    let judgement = judge(&log, &arm.scenario);
-    let result = Report::run(&arm.scenario, &log, &judgement).to_result();
+    let (scenario, log) = support::naive();
+    let judgement = judge(&log, &scenario);
+    let result = Report::run(&scenario, &log, &judgement).to_result();
     let validator = validator("result");
     let mut value = serde_json::to_value(&result).unwrap();
     assert!(validator.is_valid(&value));

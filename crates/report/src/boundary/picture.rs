@@ -26,11 +26,15 @@ pub(crate) fn svg(boundary: &Boundary) -> String {
         plane.rectangle((from, to), (0.0, 1.0), "gp-band", "5 to 95 % fail");
     }
     if let Some(forms) = &boundary.closed_forms {
-        let bounds = [(forms.recovers, "recovers up to here"), (forms.sticks, "sticks from here")];
-        for (value, name) in bounds {
+        // At two heights, so that the words of lines that are close do not cover each other.
+        let bounds = [
+            (forms.recovers, 0.55, "recovers up to here"),
+            (forms.sticks, 0.47, "sticks from here"),
+        ];
+        for (value, height, name) in bounds {
             if let Some(value) = value.filter(|value| inside(*value)) {
                 plane.line(&[(value, 0.0), (value, 1.0)], "gp-form");
-                plane.text((value, 0.55), &format!("by arithmetic: {name}"));
+                plane.text((value, height), &format!("by arithmetic: {name}"));
             }
         }
     }
@@ -71,7 +75,7 @@ pub(crate) fn svg(boundary: &Boundary) -> String {
     let mut legend =
         vec![("gp-r2", "mostly recovers".to_owned()), ("gp-fail", "mostly fails".to_owned())];
     if boundary.measurement.is_some() {
-        legend.push(("gp-unsure", "with a dashed stroke: a run on the rig".to_owned()));
+        legend.push(("gp-form", "on a dashed stroke: a run on the rig".to_owned()));
     }
     plane.legend(&legend);
     plane.finish()

@@ -1,14 +1,15 @@
 //! What a boundary says, in sentences and tables that text and page share.
 
 use std::fmt::Write as _;
+use std::iter;
 
 use goodput_experiment::{Band, Boundary, Flip, Forms, Outcome, Side};
 use goodput_verdict::Exit;
 use maud::{Markup, html};
 
 use super::{range, share_of};
-use crate::format;
 use crate::plane::{share, show};
+use crate::{format, table};
 
 /// A table: its head, and its cells by row. The first column is a value, the others are right-aligned
 /// but for the last.
@@ -20,20 +21,9 @@ pub(super) struct Rows {
 
 impl Rows {
     pub(super) fn to_text(&self) -> String {
-        let all: Vec<&Vec<String>> = std::iter::once(&self.head).chain(&self.cells).collect();
-        let width = |column: usize| {
-            all.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max()
-        };
-        let widths: Vec<usize> =
-            (0..self.head.len()).map(|column| width(column).unwrap_or(0)).collect();
-        let mut out = String::new();
-        for row in all {
-            let cells = row.iter().zip(&widths).enumerate().map(|(column, (cell, width))| {
-                if column + 1 == row.len() { cell.clone() } else { format!("{cell:>width$}") }
-            });
-            let _ = writeln!(out, "  {}", cells.collect::<Vec<_>>().join("  ").trim_end());
-        }
-        out
+        let rows: Vec<_> = iter::once(&self.head).chain(&self.cells).cloned().collect();
+        let drawn = table::draw(&rows, &[self.head.len().saturating_sub(1)]);
+        drawn.lines().map(|line| format!("  {line}\n")).collect()
     }
 
     pub(super) fn to_html(&self) -> Markup {

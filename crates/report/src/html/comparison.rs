@@ -105,7 +105,7 @@ fn table(comparison: &Comparison, tracks: &[Track], axis: Axis) -> Markup {
                             td.n.wide { (number(row.goodput.after)) }
                             td.n.wide { (number(row.attempts_per_request)) }
                             td.n.wide { (row.wasted_share.map_or_else(dash, format::percent)) }
-                            td.n.wide { (headline::time_to_recover(&row.judgement)) }
+                            td.n.wide { (format::time_to_recover(&row.judgement)) }
                             td.w { (headline::chip(row.verdict)) }
                             td.w {
                                 @if row.held { span.yes { "✓ held" } }
@@ -117,7 +117,7 @@ fn table(comparison: &Comparison, tracks: &[Track], axis: Axis) -> Markup {
             }
         }
         p.muted.after.wide {
-            "After is from the end of the fault to the end of the run. Attempts per request and wasted work are those of the run's last seconds."
+            "After is from the end of the trigger to the end of the run. Attempts per request and wasted work are those of the run's last seconds."
         }
     }
 }

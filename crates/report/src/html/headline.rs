@@ -33,25 +33,16 @@ pub(super) fn tiles(judgement: &Judgement) -> Markup {
     html! {
         dl.card.tiles {
             (tile("Goodput before", rate(phases.before).as_deref(), "/s"))
-            @if judgement.trigger.is_some() { (tile("during the fault", rate(phases.during).as_deref(), "/s")) }
+            @if judgement.trigger.is_some() { (tile("during the trigger", rate(phases.during).as_deref(), "/s")) }
             (tile("in the end", rate(phases.end).as_deref(), "/s"))
             (tile("Throughput in the end", end(|f| f.throughput).map(format::number).as_deref(), "/s"))
             (tile("Attempts per request", end(|f| f.attempts_per_request).map(format::number).as_deref(), ""))
             (tile("Wasted work", end(|f| f.wasted_share).map(format::percent).as_deref(), ""))
             (tile("Longest queue delay after", delay.map(format::seconds).as_deref(), ""))
             @if judgement.trigger.is_some() {
-                (tile("Time to recover", Some(time_to_recover(judgement)).as_deref(), ""))
+                (tile("Time to recover", Some(format::time_to_recover(judgement)).as_deref(), ""))
             }
         }
-    }
-}
-
-/// The time to recover, or that there is none.
-pub(super) fn time_to_recover(judgement: &Judgement) -> String {
-    match (judgement.time_to_recover, judgement.trigger) {
-        (Some(seconds), _) => format::moment(seconds),
-        (None, Some(_)) => "never".to_owned(),
-        (None, None) => "–".to_owned(),
     }
 }
 

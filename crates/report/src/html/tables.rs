@@ -61,7 +61,7 @@ fn outcome(outcome: CriterionOutcome) -> Markup {
         CriterionOutcome::Met => html! { span.yes { "✓ met" } },
         CriterionOutcome::NotMet => html! { span.no { "✗ not met" } },
         CriterionOutcome::Untrusted => html! { span.unknown { "? untrusted" } },
-        CriterionOutcome::Skipped => html! { span.muted { "– does not apply" } },
+        CriterionOutcome::Skipped => html! { span.muted { "– not judged" } },
     }
 }
 
