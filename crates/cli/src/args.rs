@@ -93,9 +93,9 @@ pub(crate) struct ChosenArgs {
     /// What carries the scenario out
     #[arg(long, value_enum, default_value_t = Engine::Simulator)]
     pub(crate) engine: Engine,
-    /// Scenario seconds per wall second on the rig, from 0.1 to 100
-    #[arg(long, value_name = "N", default_value = "10", value_parser = values::speed)]
-    pub(crate) speed: Scale,
+    /// Scenario seconds per wall second on the rig, from 0.1 to 100 [default: 10]
+    #[arg(long, value_name = "N", value_parser = values::speed)]
+    pub(crate) speed: Option<Scale>,
     /// The first seed [default: the scenario's]
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,

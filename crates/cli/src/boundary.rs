@@ -1,65 +1,42 @@
 //! What `goodput boundary` asks: the simulator over seeds, then the rig at the band that it found.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use goodput_clock::{Scale, Seed};
 use goodput_experiment::{
     Boundary, Curve, Flip, Forms, Measured, Measurement, Outcome, Search, Side, Trial,
     confirmation, trace,
 };
-use goodput_runlog::Cancel;
 use goodput_scenario::Scenario;
 use goodput_scenario::closed_form::ClosedForms;
-use goodput_scenario::numbers::Numbers;
 
-use crate::args::ProgressArgs;
-use crate::display::Display;
 use crate::exit::{Exit, Failure};
 use crate::progress::Progress;
-use crate::sweep::Sweep;
-use crate::trials::{Rig, RigTrial, simulate};
+use crate::subject::Subject;
+use crate::trials::{Rig, RigTrial};
 use crate::vary::Varied;
 
 /// What is asked, and how.
 #[derive(Debug)]
 pub(crate) struct Question<'a> {
-    /// The scenario as the command names it.
-    pub(crate) asked: &'a str,
-    /// The arm's name.
-    pub(crate) arm: Option<&'a str>,
-    /// The scenario as written.
-    pub(crate) scenario: &'a Scenario,
-    /// Its numbers.
-    pub(crate) numbers: &'a Numbers,
+    /// Of what.
+    pub(crate) subject: Subject<'a>,
     /// What is varied.
     pub(crate) varied: Varied<'a>,
     /// Which engines are asked: the simulator, the rig.
     pub(crate) engines: (bool, bool),
     /// How many seeds the simulator runs.
     pub(crate) seeds: u32,
-    /// The first seed.
-    pub(crate) seed: u64,
     /// How narrow the answer has to be; by default a share of the range.
     pub(crate) resolution: Option<f64>,
-    /// How many simulations go on at the same time.
-    pub(crate) threads: usize,
-    /// Scenario seconds per wall second on the rig.
-    pub(crate) speed: Scale,
     /// How long the rig may take.
     pub(crate) time: Duration,
-    /// What is shown meanwhile.
-    pub(crate) progress: ProgressArgs,
-    /// Where runs of the rig are shown.
-    pub(crate) display: Display,
-    /// What stops it.
-    pub(crate) cancel: &'a Cancel,
 }
 
 impl Question<'_> {
     /// Asks the engines.
     pub(crate) fn answer(&self, command: String) -> Result<Boundary, Failure> {
         for end in [self.varied.from, self.varied.to] {
-            self.scenario_at(end, self.seed)?;
+            self.scenario_at(end, self.subject.seed)?;
         }
         let prediction = self.engines.0.then(|| self.predict(self.seeds));
         let flip = prediction.as_ref().and_then(|curve| curve.flip.clone());
@@ -71,7 +48,7 @@ impl Question<'_> {
             other => other.clone().filter(|_| self.seeds == 1),
         };
         let mut exits = Vec::new();
-        let wants_the_rig = self.engines.1 && !self.cancel.is_cancelled();
+        let wants_the_rig = self.engines.1 && !self.subject.cancel.is_cancelled();
         let measurement = match &flip {
             Some(flip) if wants_the_rig => Some(self.confirm(flip, &mut exits)?),
             None if wants_the_rig => Some(self.measure(&mut exits)?),
@@ -82,21 +59,21 @@ impl Question<'_> {
             let at = |flip: &Option<Flip>| flip.as_ref().map(|flip| flip.boundary);
             exits.push(measurement.exit(at(&flip), at(&same_arrivals)));
         }
-        if self.cancel.is_cancelled() {
+        if self.subject.cancel.is_cancelled() {
             exits.push(Exit::Interrupted);
         }
         let exit = Exit::worst(exits);
         Ok(Boundary {
             schema: Boundary::SCHEMA,
-            scenario: self.scenario.name.clone(),
-            arm: self.arm.map(str::to_owned),
+            scenario: self.subject.scenario.name.clone(),
+            arm: self.subject.arm.map(str::to_owned),
             path: self.varied.number.path.clone(),
             unit: self.varied.unit().to_owned(),
             written: self.varied.number.written,
             from: self.varied.from,
             to: self.varied.to,
             seeds: if self.engines.0 { self.seeds } else { 0 },
-            seed: self.seed,
+            seed: self.subject.seed,
             prediction,
             same_arrivals,
             measurement,
@@ -110,13 +87,13 @@ impl Question<'_> {
 
     /// Traces the boundary in virtual time.
     fn predict(&self, seeds: u32) -> Curve {
-        let progress = Progress::new(self.progress, "runs in virtual time", None);
-        let sweep = Sweep { threads: self.threads, cancel: self.cancel, progress: &progress };
+        let progress = Progress::new(self.subject.progress, "runs in virtual time", None);
+        let sweep = self.subject.sweep(&progress);
         let search = self.search(seeds, GRID);
         let curve = trace(&search, &mut |trials: &[Trial]| {
             sweep.over(trials, |trial| {
                 match self.scenario_at(trial.value, trial.seed) {
-                    Ok(scenario) => simulate(scenario, trial.seed, self.cancel),
+                    Ok(scenario) => self.subject.simulate(scenario),
                     // Between two ends that can be run there may be values that cannot.
                     Err(failure) => Some(Outcome::doubted(failure.message)),
                 }
@@ -130,7 +107,8 @@ impl Question<'_> {
         let Varied { from, to, number, .. } = self.varied;
         let parts = if seeds > 1 { 200.0 } else { 1_000.0 };
         let resolution = self.resolution.unwrap_or((to - from) / parts);
-        let seeds = (0..u64::from(seeds)).map(|index| self.seed.wrapping_add(index)).collect();
+        let seeds =
+            (0..u64::from(seeds)).map(|index| self.subject.seed.wrapping_add(index)).collect();
         Search { from, to, whole: number.unit.is_whole(), resolution, grid, seeds }
     }
 
@@ -150,50 +128,43 @@ impl Question<'_> {
                 wider(side)
             )));
         }
-        let doubt = curve.points.iter().find_map(|point| point.doubt.as_deref());
-        let doubt = doubt.unwrap_or("no run came to its end");
-        Err(Failure {
-            exit: Exit::Inconclusive,
-            message: format!("{between}: inconclusive throughout: {doubt}"),
-        })
-    }
-
-    fn rig(&self) -> Rig<'_> {
-        Rig {
-            asked: self.asked,
-            arm: self.arm,
-            speed: self.speed,
-            display: self.display,
-            cancel: self.cancel,
-            until: Instant::now() + self.time,
-            exits: Vec::new(),
-        }
+        let message = if curve.points.iter().any(|point| point.runs > 0) {
+            format!(
+                "{between}: runs recover and fail all over it, and the share that fails passes a half \
+                 nowhere; widen the range, or take more --seeds"
+            )
+        } else {
+            let doubt = curve.points.iter().find_map(|point| point.doubt.as_deref());
+            let doubt = doubt.unwrap_or("no run came to its end");
+            format!("{between}: inconclusive throughout: {doubt}")
+        };
+        Err(Failure { exit: Exit::Inconclusive, message })
     }
 
     /// Runs the ends of the predicted band and points between them on the rig, then what is
     /// [`Self::further`].
     fn confirm(&self, flip: &Flip, exits: &mut Vec<Exit>) -> Result<Measurement, Failure> {
         let (from, to) = self.band_of(flip);
-        let mut rig = self.rig();
-        let (room, jobs) = rig.room(&self.scenario_at(to.max(from), self.seed)?, self.time);
+        let mut rig = self.subject.rig(self.time);
+        let (room, jobs) = rig.room(&self.scenario_at(to, self.subject.seed)?, self.time);
         let whole = self.varied.number.unit.is_whole();
         let values = confirmation(from, to, whole, room.clamp(2, MOST_CONFIRMED));
         let rounds = (room / values.len()).clamp(1, MOST_ROUNDS);
         let trials = (0..rounds as u64).flat_map(|round| {
-            values.iter().map(move |value| (*value, self.seed.wrapping_add(round)))
+            values.iter().map(move |value| (*value, self.subject.seed.wrapping_add(round)))
         });
         let trials: Vec<_> = trials.collect();
         let mut runs = self.on_the_rig(&mut rig, &trials, jobs)?;
         let mut cut_short = runs.len() < trials.len();
         while runs.len() < trials.len() + MOST_BEYOND && !cut_short {
             let Some(value) = self.further(flip, (from, to), &runs) else { break };
-            let more = self.on_the_rig(&mut rig, &[(round(value, whole), self.seed)], 1)?;
+            let more = self.on_the_rig(&mut rig, &[(round(value, whole), self.subject.seed)], 1)?;
             cut_short = more.is_empty();
             runs.extend(more);
         }
         exits.append(&mut rig.exits);
         let band = Some((from, to));
-        Ok(Measurement::of(self.speed.speed(), runs, flip.fails_above(), band, cut_short))
+        Ok(Measurement::of(self.subject.speed.speed(), runs, flip.fails_above(), band, cut_short))
     }
 
     /// The next value to run once the band was: beyond it where all runs ended on one side, else halfway
@@ -241,7 +212,7 @@ impl Question<'_> {
         let ended = outcomes.into_iter().zip(trials).zip(scenarios);
         let measured = ended.filter_map(|((outcome, (value, seed)), trial)| {
             let measured = outcome?;
-            let predicted = simulate(trial.scenario, *seed, self.cancel);
+            let predicted = self.subject.simulate(trial.scenario);
             Some(Measured { value: *value, seed: *seed, measured, predicted })
         });
         Ok(measured.collect())
@@ -249,11 +220,11 @@ impl Question<'_> {
 
     /// Traces the boundary on the rig alone.
     fn measure(&self, exits: &mut Vec<Exit>) -> Result<Measurement, Failure> {
-        let mut rig = self.rig();
+        let mut rig = self.subject.rig(self.time);
         let mut runs: Vec<Measured> = Vec::new();
         let mut search = self.search(1, 2);
         search.resolution = self.resolution.unwrap_or((search.to - search.from) / 64.0);
-        let (_, jobs) = rig.room(self.scenario, self.time);
+        let (_, jobs) = rig.room(self.subject.scenario, self.time);
         let mut failure = None;
         let curve = trace(&search, &mut |trials: &[Trial]| {
             let asked: Vec<_> = trials.iter().map(|trial| (trial.value, trial.seed)).collect();
@@ -274,32 +245,26 @@ impl Question<'_> {
         }
         self.check_flip(&curve)?;
         let fails_above = curve.flip.as_ref().is_none_or(Flip::fails_above);
-        Ok(Measurement::of(self.speed.speed(), runs, fails_above, None, curve.cut_short))
+        Ok(Measurement::of(self.subject.speed.speed(), runs, fails_above, None, curve.cut_short))
     }
 
     /// What arithmetic says, over the range too.
     fn closed_forms(&self, fails_above: bool) -> Option<Forms> {
-        let written = ClosedForms::of(self.scenario)?;
+        let written = ClosedForms::of(self.subject.scenario)?;
         let whole = self.varied.number.unit.is_whole();
         let Varied { from, to, .. } = self.varied;
         let at = |step: u32| round(from + (to - from) * f64::from(step) / f64::from(STEPS), whole);
         let mut values: Vec<f64> = (0..=STEPS).map(at).collect();
         values.dedup();
         let forms = values.into_iter().map(|value| {
-            let scenario = self.scenario_at(value, self.seed).ok();
+            let scenario = self.scenario_at(value, self.subject.seed).ok();
             (value, scenario.as_ref().and_then(ClosedForms::of))
         });
         Some(Forms::of(&written, &forms.collect::<Vec<_>>(), fails_above))
     }
 
     fn scenario_at(&self, value: f64, seed: u64) -> Result<Scenario, Failure> {
-        let number = self.varied.number;
-        let mut scenario = self.numbers.with(&[(number, value)]).map_err(|error| {
-            let value = number.unit.show(value);
-            Failure::usage(format!("with {} = {value}: {error}", number.path))
-        })?;
-        scenario.seed = Seed(seed);
-        Ok(scenario)
+        self.subject.with(&[(self.varied.number, value)], seed)
     }
 }
 

@@ -1,7 +1,5 @@
 //! What `demo` and `compare` share: arms side by side, one table, one folder.
 
-use std::thread;
-
 use goodput_clock::{Scale, Seed};
 use goodput_control::Audit;
 use goodput_experiment::{FinishedArm, compare_judged};
@@ -14,7 +12,7 @@ use crate::engine::{self, Run};
 use crate::exit::{Exit, Failure};
 use crate::scenarios::Loaded;
 use crate::session::{self, Batch, Outcomes, Task};
-use crate::{output, publish, signals};
+use crate::{output, publish, signals, sweep};
 
 /// What is compared, and how.
 #[derive(Debug)]
@@ -55,7 +53,7 @@ fn run_arms(question: &Question<'_>, arms: &[Arm], cancel: &Cancel, audit: &Audi
     let jobs = match (question.arms.jobs, question.engine.engine) {
         (Some(jobs), _) => usize::from(jobs),
         (None, Engine::Rig) => session::jobs_that_fit(&tasks, speed),
-        (None, Engine::Simulator) => thread::available_parallelism().map_or(1, usize::from),
+        (None, Engine::Simulator) => sweep::cores(),
     };
     let jobs = jobs.min(tasks.len());
     let count = match tasks.len() {

@@ -53,13 +53,7 @@ impl EngineArgs {
 
     /// Refuses what has no effect.
     pub(crate) fn check(&self) -> Result<(), Failure> {
-        if self.engine == Engine::Simulator && self.speed.is_some() {
-            return Err(Failure::usage(
-                "--speed is for the rig: virtual time goes as fast as it can; leave one of --speed and \
-                 --engine simulator out",
-            ));
-        }
-        Ok(())
+        check_speed(self.engine, self.speed)
     }
 
     /// How fast and on what, in words.
@@ -69,6 +63,17 @@ impl EngineArgs {
             Engine::Simulator => "in virtual time".to_owned(),
         }
     }
+}
+
+/// Refuses a speed where nothing has one.
+pub(crate) fn check_speed(engine: Engine, speed: Option<Scale>) -> Result<(), Failure> {
+    if engine == Engine::Simulator && speed.is_some() {
+        return Err(Failure::usage(
+            "--speed is for the rig: virtual time goes as fast as it can; leave it out, or give \
+             --engine rig",
+        ));
+    }
+    Ok(())
 }
 
 /// Carries a run out. Every command to a control plane of the rig's is appended to `audit`.

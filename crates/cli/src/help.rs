@@ -166,6 +166,7 @@ was lost; with k attempts a request it returns at a load that is lower by up to 
     "Exit codes:
   0  the loads were walked
   2  the command or the scenario is wrong
+  3  the walk cannot be trusted: on the rig, the load was not sent as scheduled
   4  interrupted; what was walked is shown"
 );
 

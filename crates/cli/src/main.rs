@@ -19,6 +19,7 @@ mod publish;
 mod scenarios;
 mod session;
 mod signals;
+mod subject;
 mod sweep;
 mod trials;
 mod values;

@@ -2,54 +2,31 @@
 
 use std::time::{Duration, Instant};
 
-use goodput_clock::{Scale, Seed};
 use goodput_experiment::{Axis, Cell, Confirmed, Map, Outcome, beside_the_boundary, lines};
-use goodput_runlog::Cancel;
 use goodput_scenario::Scenario;
 use goodput_scenario::closed_form::ClosedForms;
-use goodput_scenario::numbers::Numbers;
 use goodput_verdict::Exit;
 
-use crate::args::ProgressArgs;
-use crate::display::Display;
 use crate::exit::Failure;
 use crate::output;
 use crate::progress::Progress;
-use crate::sweep::Sweep;
-use crate::trials::{Rig, RigTrial, simulate};
+use crate::subject::Subject;
+use crate::trials::RigTrial;
 use crate::vary::Varied;
 
 /// What is asked, and how.
 #[derive(Debug)]
 pub(crate) struct Question<'a> {
-    /// The scenario as the command names it.
-    pub(crate) asked: &'a str,
-    /// The arm's name.
-    pub(crate) arm: Option<&'a str>,
-    /// The scenario as written.
-    pub(crate) scenario: &'a Scenario,
-    /// Its numbers.
-    pub(crate) numbers: &'a Numbers,
+    /// Of what. All cells share its seed.
+    pub(crate) subject: Subject<'a>,
     /// What is varied from left to right.
     pub(crate) x: Varied<'a>,
     /// What is varied from bottom to top.
     pub(crate) y: Varied<'a>,
-    /// The seed that all cells share.
-    pub(crate) seed: u64,
-    /// How many simulations go on at the same time.
-    pub(crate) threads: usize,
     /// How many cells the rig runs too.
     pub(crate) confirm: usize,
-    /// Scenario seconds per wall second on the rig.
-    pub(crate) speed: Scale,
     /// Whether a map that takes long is wanted all the same.
     pub(crate) force: bool,
-    /// What is shown meanwhile.
-    pub(crate) progress: ProgressArgs,
-    /// Where runs of the rig are shown.
-    pub(crate) display: Display,
-    /// What stops it.
-    pub(crate) cancel: &'a Cancel,
 }
 
 impl Question<'_> {
@@ -76,7 +53,7 @@ impl Question<'_> {
         let lines = lines(&xs, &ys, &forms);
         let mut exits = Vec::new();
         let confirmed = self.confirm_on_the_rig(&cells, &places, &mut exits)?;
-        if self.cancel.is_cancelled() {
+        if self.subject.cancel.is_cancelled() {
             exits.push(Exit::Interrupted);
         } else if cells.iter().flatten().all(|cell| cell.doubt.is_some()) {
             exits.push(Exit::Inconclusive);
@@ -89,9 +66,9 @@ impl Question<'_> {
         };
         Ok(Map {
             schema: Map::SCHEMA,
-            scenario: self.scenario.name.clone(),
-            arm: self.arm.map(str::to_owned),
-            seed: self.seed,
+            scenario: self.subject.scenario.name.clone(),
+            arm: self.subject.arm.map(str::to_owned),
+            seed: self.subject.seed,
             x: axis(&self.x, xs),
             y: axis(&self.y, ys),
             cells,
@@ -110,26 +87,30 @@ impl Question<'_> {
         let mut looked_at: u32 = 0;
         // Spread so that the samples share neither a row nor a column.
         for index in (0..SAMPLES).map(|sample| (sample * 2 + 1) * places.len() / (SAMPLES * 2)) {
-            if self.cancel.is_cancelled() || began.elapsed() > LONGEST_LOOK {
+            if self.subject.cancel.is_cancelled() || began.elapsed() > LONGEST_LOOK {
                 break;
             }
             let shifted = (index + index * 7 / SAMPLES) % places.len();
             if let Ok(scenario) = self.scenario_at(places[shifted]) {
-                simulate(scenario, self.seed, self.cancel);
+                self.subject.simulate(scenario);
             }
             looked_at += 1;
         }
         let one = began.elapsed().as_secs_f64() / f64::from(looked_at.max(1));
-        let all = one * places.len() as f64 / self.threads as f64;
-        let said =
-            format!("{} cells: about {} on {} cores", places.len(), roughly(all), self.threads);
+        let all = one * places.len() as f64 / self.subject.threads as f64;
+        let said = format!(
+            "{} cells: about {} on {} cores",
+            places.len(),
+            roughly(all),
+            self.subject.threads
+        );
         if all > LONGEST.as_secs_f64() && !self.force {
             return Err(Failure::usage(format!(
                 "{said}; give --force for that, or ask for fewer cells, such as --x {}:20",
                 Varied { count: None, ..self.x.clone() }.text()
             )));
         }
-        if !self.progress.quiet {
+        if !self.subject.progress.quiet {
             output::note(said);
         }
         Ok(())
@@ -137,8 +118,8 @@ impl Question<'_> {
 
     /// The cells with their closed forms.
     fn simulate_all(&self, places: &[(f64, f64)]) -> Vec<(Cell, Option<ClosedForms>)> {
-        let progress = Progress::new(self.progress, "cells", Some(places.len()));
-        let sweep = Sweep { threads: self.threads, cancel: self.cancel, progress: &progress };
+        let progress = Progress::new(self.subject.progress, "cells", Some(places.len()));
+        let sweep = self.subject.sweep(&progress);
         let cells = sweep.over(places, |place| {
             let scenario = match self.scenario_at(*place) {
                 Ok(scenario) => scenario,
@@ -146,7 +127,7 @@ impl Question<'_> {
                 Err(failure) => return Some((Outcome::doubted(failure.message).into(), None)),
             };
             let forms = ClosedForms::of(&scenario);
-            Some((simulate(scenario, self.seed, self.cancel)?.into(), forms))
+            Some((self.subject.simulate(scenario)?.into(), forms))
         });
         progress.clear();
         cells.into_iter().map(Option::unwrap_or_default).collect()
@@ -158,7 +139,7 @@ impl Question<'_> {
         places: &[(f64, f64)],
         exits: &mut Vec<Exit>,
     ) -> Result<Vec<Confirmed>, Failure> {
-        if self.confirm == 0 || self.cancel.is_cancelled() {
+        if self.confirm == 0 || self.subject.cancel.is_cancelled() {
             return Ok(Vec::new());
         }
         let width = cells.first().map_or(1, Vec::len);
@@ -168,15 +149,7 @@ impl Question<'_> {
             Ok(RigTrial { label: format!("column {} row {}", column + 1, row + 1), scenario })
         };
         let trials = chosen.iter().map(trial).collect::<Result<Vec<_>, Failure>>()?;
-        let mut rig = Rig {
-            asked: self.asked,
-            arm: self.arm,
-            speed: self.speed,
-            display: self.display,
-            cancel: self.cancel,
-            until: Instant::now() + FOR_EVER,
-            exits: Vec::new(),
-        };
+        let mut rig = self.subject.rig(FOR_EVER);
         let jobs = trials.first().map_or(1, |trial| rig.room(&trial.scenario, FOR_EVER).1);
         let outcomes = rig.run(&trials, jobs);
         exits.append(&mut rig.exits);
@@ -193,15 +166,7 @@ impl Question<'_> {
     }
 
     fn scenario_at(&self, (x, y): (f64, f64)) -> Result<Scenario, Failure> {
-        let settings = [(self.x.number, x), (self.y.number, y)];
-        let mut scenario = self.numbers.with(&settings).map_err(|error| {
-            let of = |(number, value): &(&goodput_scenario::numbers::Number, f64)| {
-                format!("{} = {}", number.path, number.unit.show(*value))
-            };
-            Failure::usage(format!("with {}, {}: {error}", of(&settings[0]), of(&settings[1])))
-        })?;
-        scenario.seed = Seed(self.seed);
-        Ok(scenario)
+        self.subject.with(&[(self.x.number, x), (self.y.number, y)], self.subject.seed)
     }
 }
 

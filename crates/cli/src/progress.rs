@@ -28,7 +28,8 @@ enum Form {
 #[derive(Debug)]
 struct State {
     done: usize,
-    drawn: Instant,
+    /// When it was shown last.
+    drawn: Option<Instant>,
 }
 
 impl Progress {
@@ -39,12 +40,11 @@ impl Progress {
             ProgressArgs { no_tui: false, .. } if io::stderr().is_terminal() => Form::Bar,
             ProgressArgs { .. } => Form::Lines,
         };
-        let began = Instant::now();
-        Self { form, what, total, began, state: Mutex::new(State { done: 0, drawn: began }) }
+        let state = Mutex::new(State { done: 0, drawn: None });
+        Self { form, what, total, began: Instant::now(), state }
     }
 
     /// Progress that shows nothing.
-    #[cfg(test)]
     pub(crate) fn quiet() -> Self {
         Self::new(ProgressArgs { quiet: true, no_tui: false }, "pieces", None)
     }
@@ -60,15 +60,16 @@ impl Progress {
     /// Shows how far it is, unless that was shown just now.
     pub(crate) fn draw(&self) {
         let Ok(mut state) = self.state.lock() else { return };
-        let every = match self.form {
-            Form::Quiet => return,
-            Form::Bar => Duration::from_millis(100),
-            Form::Lines => Duration::from_secs(5),
+        let every = match (self.form, state.drawn) {
+            (Form::Quiet, _) => return,
+            (Form::Bar, _) => Duration::from_millis(100),
+            (Form::Lines, None) => Duration::from_secs(1),
+            (Form::Lines, Some(_)) => Duration::from_secs(5),
         };
-        if state.drawn.elapsed() < every {
+        if state.drawn.unwrap_or(self.began).elapsed() < every {
             return;
         }
-        state.drawn = Instant::now();
+        state.drawn = Some(Instant::now());
         let line = line(state.done, self.total, self.what, self.began.elapsed());
         let mut stderr = io::stderr();
         // Where nobody can read it, it is dropped.

@@ -5,13 +5,14 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 
-use goodput_clock::Seed;
+use goodput_clock::{Scale, Seed};
 use goodput_runlog::EngineKind;
 use goodput_scenario::builtin::{self, Builtin};
 use goodput_scenario::numbers::Numbers;
 use goodput_scenario::{Arm, Plan, Scenario};
 
 use crate::args::{ChosenArgs, Engine};
+use crate::engine;
 use crate::exit::Failure;
 
 /// A scenario file that was read and is valid.
@@ -85,6 +86,16 @@ impl ChosenArgs {
         Ok((asked, arm.map(|arm| arm.name.clone()), scenario))
     }
 
+    /// Refuses what has no effect.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        engine::check_speed(self.engine, self.speed)
+    }
+
+    /// How fast the rig goes.
+    pub(crate) fn scale(&self) -> Scale {
+        self.speed.or_else(|| Scale::new(SPEED).ok()).unwrap_or(Scale::REAL)
+    }
+
     /// What carries the runs out, for the answer.
     pub(crate) const fn kind(&self) -> EngineKind {
         match self.engine {
@@ -100,7 +111,7 @@ impl ChosenArgs {
             let _ = write!(command, " --arm {arm}");
         }
         if self.engine == Engine::Rig {
-            let _ = write!(command, " --engine rig --speed {}", self.speed.speed());
+            let _ = write!(command, " --engine rig --speed {}", self.scale().speed());
         }
         if let Some(seed) = self.seed {
             let _ = write!(command, " --seed {seed}");
@@ -108,6 +119,9 @@ impl ChosenArgs {
         command
     }
 }
+
+/// Minutes of scenario time take seconds, and a rig of a few hundred requests a second keeps up.
+const SPEED: f64 = 10.0;
 
 /// The name of the file, for messages, and what it holds.
 fn read(asked: &str) -> Result<(String, String), Failure> {

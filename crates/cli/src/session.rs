@@ -15,6 +15,7 @@ use goodput_verdict::{Judgement, judge};
 use crate::display::board::{Board, Run, Stage};
 use crate::display::{Display, Session};
 use crate::exit::{Exit, Failure};
+use crate::sweep;
 
 /// One run to carry out.
 #[derive(Clone, Copy, Debug)]
@@ -99,7 +100,7 @@ pub(crate) fn run_all(batch: &Batch<'_>, carry_out: &impl CarryOut) -> Outcomes 
 /// ends, a fifth is left for the display and the system, and a run may ask for (R + 1) attempts a
 /// request.
 pub(crate) fn jobs_that_fit(tasks: &[Task<'_>], speed: Scale) -> usize {
-    let cores = thread::available_parallelism().map_or(1, usize::from);
+    let cores = sweep::cores();
     let most = tasks.iter().map(|task| attempts_per_wall_second(task.scenario, speed));
     let most = most.fold(1.0, f64::max);
     ((cores as f64 * ATTEMPTS_PER_CORE * 0.8 / most) as usize).clamp(1, tasks.len().max(1))
@@ -125,7 +126,7 @@ fn start_order(tasks: &[Task<'_>], jobs: usize) -> Vec<usize> {
 }
 
 fn attempts_per_wall_second(scenario: &Scenario, speed: Scale) -> f64 {
-    speed.rate_to_wall(scenario.load.peak_rate().per_second()) * scenario.max_attempts() as f64
+    speed.rate_to_wall(scenario.peak_rate().per_second()) * scenario.max_attempts() as f64
 }
 
 fn run_of(task: &Task<'_>, speed: Scale) -> Run {

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use goodput_clock::{Scale, Seed};
+use goodput_clock::Scale;
 use goodput_control::Audit;
 use goodput_experiment::Outcome;
 use goodput_runlog::{Cancel, Ending};
@@ -18,9 +18,8 @@ use crate::session::{self, Batch, Task};
 use crate::{output, sweep};
 
 /// Carries a scenario out in virtual time; none where it was cancelled meanwhile.
-pub(crate) fn simulate(scenario: Scenario, seed: u64, cancel: &Cancel) -> Option<Outcome> {
-    let options =
-        simulator::RunOptions { seed: Seed(seed), ..simulator::RunOptions::new(scenario) };
+pub(crate) fn simulate(scenario: Scenario, cancel: &Cancel) -> Option<Outcome> {
+    let options = simulator::RunOptions::new(scenario);
     let log = simulator::run(&options, &mut (), &mut |_| None, cancel);
     (log.ending == Ending::Completed).then(|| Outcome::of(&judge(&log, &options.scenario)))
 }

@@ -119,6 +119,7 @@ fn hysteresis_that_is_asked_wrongly_shows_how_it_is_asked() {
         (&["--dwell", "5s"], "--dwell 60s"),
         (&["--patience", "0s"], "20s"),
         (&["--speed", "1000"], "such as 10"),
+        (&["--speed", "10"], "give --engine rig"),
     ] {
         let args = [&["hysteresis", "database-failover"], flags].concat();
         goodput(&args).assert_code(2).assert_error(&[example]);

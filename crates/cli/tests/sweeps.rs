@@ -7,8 +7,6 @@ mod common;
 
 use std::fs;
 use std::path::Path;
-use std::thread;
-use std::time::Duration;
 
 use common::{Ended, Running, goodput_in};
 use serde_json::Value;
@@ -155,6 +153,12 @@ fn a_question_that_cannot_be_asked_is_answered_with_one_that_can() {
             format!("{map} load.rate=10..45:1000 --threads 1"),
             &["--force", "load.rate=10/s..45/s:20"],
         ),
+        (format!("{map} load.rate=10..45 --speed 10"), &["--speed is for the rig", "--confirm 6"]),
+        (format!("{boundary} fault.for --time 1m"), &["--time is for the rig", "--engine both"]),
+        (
+            format!("{boundary} fault.for --engine rig"),
+            &["--seeds is for the simulator", "--engine both"],
+        ),
     ] {
         let large = question.ends_with("--threads 1");
         let question = if large { question.replace("30s --x", "30s:1000 --x") } else { question };
@@ -170,9 +174,9 @@ fn an_interrupted_map_keeps_the_cells_that_are_done() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("small.toml"), SMALL).unwrap();
     let args = "map small.toml --x load.rate=10..45:120 --y fault.for=2s..40s:120 --threads 1 \
-                --force --quiet --csv map.csv --out maps";
-    let running = Running::start(dir.path(), &args.split_whitespace().collect::<Vec<_>>(), 0);
-    thread::sleep(Duration::from_secs(3));
+                --force --csv map.csv --out maps";
+    let mut running = Running::start(dir.path(), &args.split_whitespace().collect::<Vec<_>>(), 0);
+    running.wait_for_note(" of 14400 cells");
     running.signal("INT");
     running.end().assert_code(4).assert_error(&["what is done is kept"]);
     let csv = fs::read_to_string(dir.path().join("map.csv")).unwrap();

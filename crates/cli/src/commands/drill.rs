@@ -1,11 +1,8 @@
 //! `goodput drill`: which recovery actions work, and what is the least that does.
 
 use std::fmt::Write as _;
-use std::sync::Mutex;
-use std::sync::PoisonError;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
-use std::thread;
 use std::time::Duration;
 
 use clap::Args;
@@ -22,6 +19,8 @@ use goodput_verdict::Verdict;
 use crate::args::{AnswerArgs, ChosenArgs, Engine};
 use crate::engine::{self, Run};
 use crate::exit::{Exit, Failure};
+use crate::progress::Progress;
+use crate::sweep::{self, Sweep};
 use crate::{help, output, publish, signals, values};
 
 /// Arguments of `goodput drill`.
@@ -54,6 +53,7 @@ pub(crate) struct DrillArgs {
 
 /// Tries every action.
 pub(crate) fn run(args: &DrillArgs) -> Result<Exit, Failure> {
+    args.chosen.check()?;
     publish::check_answer(&args.answer)?;
     let (asked, arm, scenario) = args.chosen.scenario()?;
     let actions = args.actions()?;
@@ -135,31 +135,24 @@ impl Range<'_> {
         actions: &[Action],
         terms: &Terms,
     ) -> Result<(Vec<DrillRow>, Vec<Exit>), Failure> {
-        let jobs = match self.args.chosen.engine {
+        let threads = match self.args.chosen.engine {
             Engine::Rig => 1,
-            Engine::Simulator => thread::available_parallelism().map_or(1, usize::from),
+            Engine::Simulator => sweep::cores(),
         };
-        let next = AtomicUsize::new(0);
-        let found = Mutex::new(actions.iter().map(|_| None).collect::<Vec<_>>());
-        thread::scope(|scope| {
-            for _ in 0..jobs.min(actions.len()) {
-                scope.spawn(|| {
-                    while let Some((index, action)) = take(&next, actions) {
-                        let engine = |scenario: &Scenario| self.carry_out(scenario);
-                        let row = drill_action(scenario, action, terms, &engine);
-                        self.tell(&row);
-                        found.lock().unwrap_or_else(PoisonError::into_inner)[index] = Some(row);
-                    }
-                });
-            }
+        let sweep = Sweep { threads, cancel: self.cancel, progress: &Progress::quiet() };
+        let found = sweep.over(actions, |action| {
+            let engine = |scenario: &Scenario| self.carry_out(scenario);
+            let row = drill_action(scenario, action, terms, &engine);
+            self.tell(&row);
+            Some(row)
         });
         let (mut rows, mut exits) = (Vec::new(), Vec::new());
-        for row in found.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().flatten()
-        {
-            match row.map_err(failure) {
-                Ok(row) => rows.push(row),
-                Err(failure) if failure.exit == Exit::Interrupted => exits.push(failure.exit),
-                Err(failure) => return Err(failure),
+        for row in found {
+            match row.map(|row| row.map_err(failure)) {
+                Some(Ok(row)) => rows.push(row),
+                None => exits.push(Exit::Interrupted),
+                Some(Err(failure)) if failure.exit == Exit::Interrupted => exits.push(failure.exit),
+                Some(Err(failure)) => return Err(failure),
             }
         }
         Ok((rows, exits))
@@ -174,7 +167,7 @@ impl Range<'_> {
             engine: self.args.chosen.engine,
             scenario,
             arm: self.arm,
-            speed: self.args.chosen.speed,
+            speed: self.args.chosen.scale(),
             target: None,
             load_control: None,
         };
@@ -193,11 +186,6 @@ impl Range<'_> {
             output::note(format_args!("{}: {works}", row.tried));
         }
     }
-}
-
-fn take<'a>(next: &AtomicUsize, actions: &'a [Action]) -> Option<(usize, &'a Action)> {
-    let index = next.fetch_add(1, Ordering::Relaxed);
-    Some((index, actions.get(index)?))
 }
 
 fn interrupted() -> Failure {

@@ -10,6 +10,7 @@ use goodput_experiment::{Hysteresis, Ladder, Walk, Way, walked};
 use goodput_policy::lever::Lever;
 use goodput_report::hysteresis_text;
 use goodput_runlog::{Cancel, Observer, Window};
+use goodput_verdict::generator_doubts;
 
 use crate::args::{AnswerArgs, ChosenArgs, Engine};
 use crate::engine::{self, Run};
@@ -43,6 +44,7 @@ pub(crate) struct HysteresisArgs {
 
 /// Walks the loads.
 pub(crate) fn run(args: &HysteresisArgs) -> Result<Exit, Failure> {
+    args.chosen.check()?;
     publish::check_answer(&args.answer)?;
     let (asked, arm, scenario) = args.chosen.scenario()?;
     let patience = args.patience.unwrap_or(match args.chosen.engine {
@@ -62,18 +64,24 @@ pub(crate) fn run(args: &HysteresisArgs) -> Result<Exit, Failure> {
         engine: args.chosen.engine,
         scenario: &walked(&scenario, &ladder),
         arm: arm.as_deref(),
-        speed: args.chosen.speed,
+        speed: args.chosen.scale(),
         target: None,
         load_control: None,
     };
-    engine::carry_out(&run, &mut watch, levers, &ended, &Audit::memory())?;
+    let log = engine::carry_out(&run, &mut watch, levers, &ended, &Audit::memory())?;
+    let doubts = generator_doubts(&log.integrity).into_iter().map(|doubt| doubt.text);
     let found = Hysteresis {
         arm: arm.clone(),
         command: args.command(arm.as_deref(), &ladder),
+        doubts: doubts.collect(),
         ..Hysteresis::of(&scenario, walk, args.chosen.kind())
     };
     publish::answer(&args.answer, &hysteresis_text(&found), &found)?;
-    Ok(if found.interrupted { Exit::Interrupted } else { Exit::Held })
+    Ok(match found {
+        Hysteresis { interrupted: true, .. } => Exit::Interrupted,
+        Hysteresis { doubts, .. } if !doubts.is_empty() => Exit::Inconclusive,
+        Hysteresis { .. } => Exit::Held,
+    })
 }
 
 /// Hands the windows of a run to the walk, and its rates back to the run.

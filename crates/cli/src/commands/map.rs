@@ -9,8 +9,9 @@ use goodput_report::MapReport;
 use crate::args::QuestionArgs;
 use crate::exit::{Exit, Failure};
 use crate::map::Question;
+use crate::subject::Subject;
 use crate::vary::{self, Written};
-use crate::{help, publish, scenarios, signals, sweep, values};
+use crate::{help, publish, scenarios, signals, values};
 
 /// Arguments of `goodput map`.
 #[derive(Args, Debug)]
@@ -28,9 +29,9 @@ pub(crate) struct MapArgs {
     #[arg(long, value_name = "N", default_value = "0", hide_default_value = true)]
     #[arg(value_parser = clap::value_parser!(u16).range(0..=1000))]
     confirm: u16,
-    /// Scenario seconds per wall second on the rig, from 0.1 to 100
-    #[arg(long, value_name = "N", value_parser = values::speed, default_value = "1")]
-    speed: Scale,
+    /// Scenario seconds per wall second on the rig, from 0.1 to 100 [default: 1]
+    #[arg(long, value_name = "N", value_parser = values::speed)]
+    speed: Option<Scale>,
     /// Make the map even where the estimate is above 5 minutes
     #[arg(long)]
     force: bool,
@@ -38,38 +39,43 @@ pub(crate) struct MapArgs {
 
 /// Makes the map and reports it.
 pub(crate) fn run(args: &MapArgs) -> Result<Exit, Failure> {
-    let QuestionArgs { scenario, arm, threads, seed, output } = &args.question;
+    let output = &args.question.output;
+    args.check()?;
     let _place = publish::check_forms(output)?;
-    let loaded = scenarios::load(scenario)?;
-    let written = loaded.scenario(arm.as_deref())?;
-    let numbers = loaded.numbers(arm.as_deref())?;
+    let loaded = scenarios::load(&args.question.scenario)?;
+    let numbers = loaded.numbers(args.question.arm.as_deref())?;
     let x = args.x.find("--x", &numbers, vary::around_written)?;
     let y = args.y.find("--y", &numbers, vary::around_written)?;
-    let seed = seed.unwrap_or(written.seed.0);
     let cancel = signals::cancel_on_signal(signals::KEEPING)?;
-    let mut command = args.question.repeat("map");
-    let _ = write!(command, " --x {} --y {}", x.text(), y.text());
-    if args.confirm > 0 {
-        let _ = write!(command, " --confirm {} --speed {}", args.confirm, args.speed.speed());
-    }
-    let _ = write!(command, " --seed {seed}");
-    let question = Question {
-        asked: scenario,
-        arm: arm.as_deref(),
-        scenario: written,
-        numbers: &numbers,
-        x,
-        y,
-        seed,
-        threads: threads.map_or_else(sweep::cores, usize::from),
-        confirm: usize::from(args.confirm),
-        speed: args.speed,
-        force: args.force,
-        progress: output.progress,
-        display: output.display(),
-        cancel: &cancel,
-    };
-    let map = question.answer(command)?;
+    let speed = args.speed.unwrap_or(Scale::REAL);
+    let subject = Subject::of(&args.question, &loaded, &numbers, speed, &cancel)?;
+    let confirm = usize::from(args.confirm);
+    let question = Question { subject, x, y, confirm, force: args.force };
+    let map = question.answer(args.repeat(&question))?;
     publish::forms(output, &MapReport(&map), &loaded.text)?;
     Ok(map.exit)
+}
+
+impl MapArgs {
+    /// Refuses what has no effect.
+    fn check(&self) -> Result<(), Failure> {
+        if self.confirm == 0 && self.speed.is_some() {
+            return Err(Failure::usage(
+                "--speed is for the rig, which is not asked; leave it out, or give --confirm 6",
+            ));
+        }
+        Ok(())
+    }
+
+    /// The command with every flag that its outcome depends on.
+    fn repeat(&self, question: &Question<'_>) -> String {
+        let Question { subject, x, y, confirm, force: _ } = question;
+        let mut command = self.question.repeat("map");
+        let _ = write!(command, " --x {} --y {}", x.text(), y.text());
+        if *confirm > 0 {
+            let _ = write!(command, " --confirm {confirm} --speed {}", subject.speed.speed());
+        }
+        let _ = write!(command, " --seed {}", subject.seed);
+        command
+    }
 }

@@ -113,6 +113,9 @@ fn timeline(scenario: &Scenario) -> Vec<(Duration, String)> {
             format!(" over {}", format_duration(change.over))
         };
         events.push((change.at.elapsed(), format!("load moves to {}{over}", change.rate)));
+        if let Some(length) = change.length {
+            events.push(((change.at + length).elapsed(), format!("load moves back{over}")));
+        }
     }
     for fault in &scenario.faults {
         let what = json(&fault.kind);
@@ -130,4 +133,23 @@ fn timeline(scenario: &Scenario) -> Vec<(Duration, String)> {
 /// A value as compact text, such as `capacity,to=0.4,mode=slow`.
 fn json(value: &impl Serialize) -> String {
     serde_json::to_value(value).map(|value| control::compact(&value)).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_spike_of_the_load_goes_up_and_back_in_the_schedule() {
+        let plan = Plan::parse(
+            "spike.toml",
+            "name = \"spike\"\nduration = \"120s\"\nload.rate = 40\n\
+             [[load.change]]\nat = \"30s\"\nrate = 90\nover = \"5s\"\nfor = \"20s\"\n\
+             [[client.layer]]\ntimeout = \"5s\"\n[[tier]]\nname = \"order-status\"\ncapacity = 50\n",
+        );
+        let text = describe(&plan.unwrap());
+        let lines: Vec<&str> = text.lines().map(str::trim).collect();
+        assert!(lines.contains(&"30.0 s  load moves to 90/s over 5s"), "{text}");
+        assert!(lines.contains(&"50.0 s  load moves back over 5s"), "{text}");
+    }
 }

@@ -1,8 +1,11 @@
-//! What the display knows of the runs: their windows, folded into five figures a second.
+//! What the display knows of the runs: their windows, in five figures a second.
 
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use goodput_runlog::{Event, EventKind, Observer, Window};
+
+use crate::display::course::Course;
 
 /// The runs of a command, shared between their observers and the display.
 #[derive(Clone, Debug)]
@@ -43,7 +46,7 @@ pub(crate) struct RunObserver {
 impl Observer for RunObserver {
     fn on_window(&mut self, window: &Window) {
         if let Some(run) = self.board.runs().get_mut(self.index) {
-            run.seconds.push(Second::of(window, run.active_faults));
+            run.add(Second::of(window));
         }
     }
 
@@ -82,7 +85,9 @@ pub(crate) struct Run {
     /// Scenario seconds per wall second.
     pub(crate) speed: f64,
     /// The figures so far.
-    pub(crate) seconds: Vec<Second>,
+    pub(crate) course: Course,
+    /// Those of the last second of wall time.
+    recent: VecDeque<Second>,
     /// The last event, in words.
     pub(crate) last_event: Option<String>,
     /// Where it stands.
@@ -106,12 +111,10 @@ pub(crate) struct Second {
     pub(crate) attempts: f64,
     /// The median queue delay at the last tier, in seconds; none where nothing was seen.
     pub(crate) queue_delay: Option<f64>,
-    /// Whether a fault was in force.
-    pub(crate) faulty: bool,
 }
 
 impl Second {
-    fn of(window: &Window, active_faults: u32) -> Self {
+    fn of(window: &Window) -> Self {
         let tier = window.tiers.last();
         let delay = tier.map(|tier| tier.queue_delay).filter(|delay| delay.count > 0);
         Self {
@@ -121,7 +124,6 @@ impl Second {
             throughput: tier.map(|tier| tier.served as f64),
             attempts: window.client.attempts as f64,
             queue_delay: delay.map(|delay| delay.p50),
-            faulty: active_faults > 0,
         }
     }
 }
@@ -151,7 +153,8 @@ impl Run {
             duration,
             fault,
             speed,
-            seconds: Vec::new(),
+            course: Course::new(duration),
+            recent: VecDeque::new(),
             last_event: None,
             stage: Stage::Waiting,
             active_faults: 0,
@@ -168,11 +171,19 @@ impl Run {
         }
     }
 
+    /// Adds the figures of a second.
+    pub(crate) fn add(&mut self, second: Second) {
+        self.course.add(&second);
+        if self.recent.len() >= self.speed.round().max(1.0) as usize {
+            self.recent.pop_front();
+        }
+        self.recent.push_back(second);
+    }
+
     /// The current figures: means over the last second of wall time, at least one window.
     pub(crate) fn figures(&self) -> Option<Figures> {
-        let count = (self.speed.round().max(1.0) as usize).min(self.seconds.len());
-        let last = &self.seconds[self.seconds.len() - count..];
-        let time = last.last()?.at + 1.0;
+        let last = &self.recent;
+        let time = last.back()?.at + 1.0;
         let offered = mean(last.iter().map(|second| second.offered))?;
         let attempts = mean(last.iter().map(|second| second.attempts))?;
         Some(Figures {

@@ -7,7 +7,7 @@ use ratatui::symbols::Marker;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Axis, Cell, Chart, Dataset, GraphType, Paragraph, Row, Table};
 
-use crate::display::board::{Run, Second, Stage};
+use crate::display::board::{Run, Stage};
 use crate::display::lines::{or_dash, seconds};
 
 /// Everything that one picture shows.
@@ -93,7 +93,7 @@ pub(crate) fn draw(frame: &mut Frame<'_>, scene: &Scene<'_>) {
     draw_title(frame, scene, title);
     draw_table(frame, scene, table);
     if let Some(run) = scene.runs.get(scene.selected) {
-        if chart.height >= LEAST_CHART_LINES && !run.seconds.is_empty() {
+        if chart.height >= LEAST_CHART_LINES && !run.course.is_empty() {
             draw_chart(frame, run, scene.palette, chart);
         }
         let text = scene.notice.or(run.last_event.as_deref()).unwrap_or_default();
@@ -185,34 +185,16 @@ impl Columns {
 /// the mean of the offered load.
 fn sparkline(run: &Run, width: usize) -> String {
     const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-    let offered: f64 = run.seconds.iter().map(|second| second.offered).sum();
-    let top = (offered / run.seconds.len().max(1) as f64).max(f64::MIN_POSITIVE);
-    bins(run, width, |second| Some(second.goodput))
+    let offered = run.course.mean(|share| share.offered).unwrap_or_default();
+    let top = offered.max(f64::MIN_POSITIVE);
+    let goodput = run.course.means(width, |share| share.goodput);
+    goodput
         .into_iter()
         .map(|(_, goodput)| {
             let level = (goodput / top * (BARS.len() - 1) as f64).round() as usize;
             BARS[level.min(BARS.len() - 1)]
         })
         .collect()
-}
-
-/// Means of a figure over `count` equal shares of the run, as far as it has come.
-fn bins(run: &Run, count: usize, figure: impl Fn(&Second) -> Option<f64>) -> Vec<(f64, f64)> {
-    let share = (run.duration / count.max(1) as f64).max(1.0);
-    let mut bins: Vec<(f64, f64, u32)> = Vec::new();
-    for second in &run.seconds {
-        let Some(value) = figure(second) else { continue };
-        let start = (second.at / share).floor() * share;
-        match bins.last_mut() {
-            Some(bin) if bin.0.to_bits() == start.to_bits() => {
-                bin.1 += value;
-                bin.2 += 1;
-            }
-            _ => bins.push((start, value, 1)),
-        }
-    }
-    let mean = |(start, sum, n): (f64, f64, u32)| (start + share / 2.0, sum / f64::from(n));
-    bins.into_iter().map(mean).collect()
 }
 
 fn draw_chart(frame: &mut Frame<'_>, run: &Run, palette: Palette, area: Rect) {
@@ -231,9 +213,9 @@ fn draw_chart(frame: &mut Frame<'_>, run: &Run, palette: Palette, area: Rect) {
     frame.render_widget(Line::from(legend), head);
 
     let points = usize::from(chart.width.max(20));
-    let goodput = bins(run, points, |second| Some(second.goodput));
-    let throughput = bins(run, points, |second| second.throughput);
-    let offered = bins(run, points, |second| Some(second.offered));
+    let goodput = run.course.means(points, |share| share.goodput);
+    let throughput = run.course.means(points, |share| share.throughput);
+    let offered = run.course.means(points, |share| share.offered);
     let highest = [&goodput, &throughput, &offered]
         .iter()
         .flat_map(|series| series.iter().map(|(_, value)| *value))

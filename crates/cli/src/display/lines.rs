@@ -49,14 +49,13 @@ mod tests {
     #[test]
     fn every_line_has_the_columns_of_the_head() {
         let mut run = Run::new("naive", 240.0, None, 1.0);
-        run.seconds.push(Second {
+        run.add(Second {
             at: 72.0,
             offered: 80.0,
             goodput: 0.0,
             throughput: Some(100.0),
             attempts: 312.0,
             queue_delay: Some(12.34),
-            faulty: true,
         });
         let line = line(&run).unwrap();
         assert_eq!(

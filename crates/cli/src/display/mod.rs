@@ -1,6 +1,7 @@
 //! What a person or a pipe sees while runs go on. It is fed by observers alone.
 
 pub(crate) mod board;
+mod course;
 mod draw;
 mod lines;
 mod live;

@@ -23,7 +23,7 @@ impl Rows {
     pub(super) fn to_text(&self) -> String {
         let rows: Vec<_> = iter::once(&self.head).chain(&self.cells).cloned().collect();
         let drawn = table::draw(&rows, &[self.head.len().saturating_sub(1)]);
-        drawn.lines().map(|line| format!("  {line}\n")).collect()
+        drawn.lines().flat_map(|line| ["  ", line, "\n"]).collect()
     }
 
     pub(super) fn to_html(&self) -> Markup {

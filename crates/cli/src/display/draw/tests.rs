@@ -2,25 +2,23 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 
 use super::*;
+use crate::display::board::Second;
 
 /// A run whose goodput is gone at 64 s.
 fn run(label: &str) -> Run {
     let mut run = Run::new(label, 240.0, Some((60.0, 80.0)), 10.0);
     run.stage = Stage::Running;
-    run.seconds = (0..150)
-        .map(|second| {
-            let up = second < 64;
-            Second {
-                at: f64::from(second),
-                offered: 80.0,
-                goodput: if up { 80.0 } else { 0.0 },
-                throughput: Some(if up { 80.0 } else { 100.0 }),
-                attempts: if up { 80.0 } else { 312.0 },
-                queue_delay: Some(if up { 0.012 } else { 42.0 }),
-                faulty: (60..80).contains(&second),
-            }
-        })
-        .collect();
+    for second in 0..150 {
+        let up = second < 64;
+        run.add(Second {
+            at: f64::from(second),
+            offered: 80.0,
+            goodput: if up { 80.0 } else { 0.0 },
+            throughput: Some(if up { 80.0 } else { 100.0 }),
+            attempts: if up { 80.0 } else { 312.0 },
+            queue_delay: Some(if up { 0.012 } else { 42.0 }),
+        });
+    }
     run
 }
 
