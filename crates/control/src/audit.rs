@@ -2,8 +2,6 @@
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;
-use std::fs::{File, OpenOptions};
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -12,6 +10,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::api::Cause;
+use writer::Writer;
+
+mod writer;
 
 /// One command, refusal or expiry.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
@@ -63,8 +64,8 @@ pub struct AuditError {
     pub source: std::io::Error,
 }
 
-/// An audit log. Clones share one sink. A write that fails is counted and kept for
-/// [`Audit::failures`] and the metrics; it never stops a command.
+/// An audit log. Clones share one sink. A write that fails, or does not end within 250 ms, is counted
+/// and kept for [`Audit::failures`] and the metrics; it never stops a command or the end of a lease.
 #[derive(Clone, Debug)]
 pub struct Audit {
     sink: Arc<Mutex<Sink>>,
@@ -83,7 +84,7 @@ struct Sink {
 enum Target {
     Off,
     Memory(VecDeque<AuditEntry>),
-    File { file: File, path: PathBuf },
+    File(Writer),
 }
 
 impl Audit {
@@ -103,10 +104,10 @@ impl Audit {
     ///
     /// Where the file cannot be opened for appending.
     pub fn file(path: &Path) -> Result<Self, AuditError> {
-        match OpenOptions::new().create(true).append(true).open(path) {
-            Ok(file) => Ok(Self::to(Target::File { file, path: path.to_owned() })),
-            Err(source) => Err(AuditError { path: path.to_owned(), source }),
-        }
+        let writer = Writer::open(path);
+        writer
+            .map(|writer| Self::to(Target::File(writer)))
+            .map_err(|source| AuditError { path: path.to_owned(), source })
     }
 
     /// Appends an entry.
@@ -124,9 +125,7 @@ impl Audit {
                 entries.push_back(entry);
                 None
             }
-            Target::File { file, path } => write_line(file, &entry)
-                .err()
-                .map(|error| format!("cannot write to {}: {error}", path.display())),
+            Target::File(writer) => writer.write(&entry).err(),
         };
         if let Some(failure) = failure {
             sink.failures += 1;
@@ -138,7 +137,7 @@ impl Audit {
     pub fn entries(&self) -> Vec<AuditEntry> {
         match &self.lock().target {
             Target::Memory(entries) => entries.iter().cloned().collect(),
-            Target::Off | Target::File { .. } => Vec::new(),
+            Target::Off | Target::File(_) => Vec::new(),
         }
     }
 
@@ -153,7 +152,7 @@ impl Audit {
     pub(crate) fn metrics(&self) -> String {
         let sink = self.lock();
         let mut text = format!(
-            "# HELP rig_audit_write_failures_total Entries of the audit log that were lost.\n\
+            "# HELP rig_audit_write_failures_total Entries of the audit log that were not written, or not in time.\n\
              # TYPE rig_audit_write_failures_total counter\n\
              rig_audit_write_failures_total {}\n\
              # HELP rig_levers_pulled_total Levers pulled at this process, by name.\n\
@@ -193,17 +192,13 @@ fn pulled(entry: &AuditEntry) -> Option<usize> {
     Lever::NAMES.iter().position(|known| *known == name && !refused)
 }
 
-/// One write a line, so that lines of several processes in one file do not mix.
-fn write_line(file: &mut File, entry: &AuditEntry) -> std::io::Result<()> {
-    let mut line = serde_json::to_vec(entry)?;
-    line.push(b'\n');
-    file.write_all(&line)
-}
-
 const MEMORY_ENTRIES: usize = 10_000;
 
 #[cfg(test)]
 mod tests {
+    #[cfg(target_os = "linux")]
+    use std::os::fd::AsRawFd;
+
     use super::*;
 
     fn entry(command: &str) -> AuditEntry {
@@ -242,6 +237,25 @@ mod tests {
         assert_eq!(failures, 2);
         assert!(last.unwrap().contains("/dev/full"));
         assert!(audit.metrics().contains("rig_audit_write_failures_total 2"));
+    }
+
+    /// A pipe that nobody empties: whoever writes more than it holds waits for ever.
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_write_that_does_not_end_holds_nobody_up_for_long() {
+        let (reader, stalled) = std::io::pipe().unwrap();
+        let path = format!("/proc/self/fd/{}", stalled.as_raw_fd());
+        let audit = Audit::file(Path::new(&path)).unwrap();
+        let mut big = entry("one");
+        big.what = Value::String("x".repeat(1 << 21));
+        audit.append(big);
+        assert!(audit.failures().1.unwrap().contains("did not end"));
+        // What waits behind it is bounded, and then refused without waiting.
+        (0..40).for_each(|n| audit.append(entry(&n.to_string())));
+        let (failures, last) = audit.failures();
+        assert_eq!(failures, 41);
+        assert!(last.unwrap().contains("still wait"));
+        drop(reader);
     }
 
     #[test]
