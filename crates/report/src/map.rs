@@ -167,11 +167,13 @@ pub(crate) fn svg(map: &Map) -> String {
             column += same;
         }
     }
-    for line in &map.lines {
+    for (number, line) in (1_u32..).zip(&map.lines) {
         plane.strokes(&line.segments, "gp-form");
         let highest = line.segments.iter().flatten().max_by(|a, b| a.1.total_cmp(&b.1));
         if let Some(at) = highest {
-            plane.text((at.0, at.1 - (range(&ys).to - range(&ys).from) * 0.05), &line.name);
+            // Lines can begin side by side: each has its name lower than the one before.
+            let below = (range(&ys).to - range(&ys).from) * 0.06 * f64::from(number);
+            plane.text((at.0, at.1 - below), &line.name);
         }
     }
     for confirmed in &map.confirmed {

@@ -102,12 +102,11 @@ fn figures(judgement: &Judgement) -> Vec<(&'static str, String)> {
 fn write_comparison(out: &mut String, comparison: &Comparison, style: TextStyle) {
     let mut rows = vec![COLUMNS.map(str::to_owned).to_vec()];
     rows.extend(comparison.rows.iter().map(columns));
-    *out += &table::draw_painted(&rows, &[0, VERDICT], |row, column, cell| match row
-        .checked_sub(1)
-        .and_then(|row| comparison.rows.get(row))
-    {
-        Some(row) if column == VERDICT => style.paint(row.verdict, cell),
-        _ => cell.to_owned(),
+    *out += &table::draw_painted(&rows, &[0, VERDICT], |row, column, cell| {
+        match row.checked_sub(1).and_then(|row| comparison.rows.get(row)) {
+            Some(row) if column == VERDICT => style.paint(row.verdict, cell),
+            _ => cell.to_owned(),
+        }
     });
     let _ = writeln!(out, "\n{LEGEND}");
     let held = comparison.rows.iter().filter(|row| row.held).count();
