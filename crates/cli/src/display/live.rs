@@ -2,19 +2,21 @@
 
 use std::io;
 use std::panic;
+use std::rc::Rc;
 use std::sync::Once;
 use std::time::{Duration, Instant};
 
 use goodput_policy::budget::{BudgetConfig, SreRatio};
 use goodput_policy::lever::Lever;
 use ratatui::backend::Backend;
-use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use ratatui::crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use ratatui::crossterm::{cursor, execute, terminal};
 use ratatui::{Terminal, TerminalOptions, Viewport};
 
 use crate::display::Session;
 use crate::display::board::{Run, Stage};
 use crate::display::draw::{self, Palette, Scene};
+use crate::display::keyboard::Keyboard;
 use crate::display::screen::Screen;
 
 /// Draws until all runs have ended, and leaves the last picture above the prompt.
@@ -27,7 +29,9 @@ pub(crate) fn show(
     let (_, rows) = terminal::size()?;
     let height = draw::height(session.board.runs().len()).min(rows.saturating_sub(1)).max(1);
     let options = TerminalOptions { viewport: Viewport::Inline(height) };
-    let mut terminal = Terminal::with_options(Screen::new(on_stdout), options)?;
+    let keyboard = Rc::new(Keyboard::listen()?);
+    let screen = Screen::new(on_stdout, Rc::clone(&keyboard));
+    let mut terminal = Terminal::with_options(screen, options)?;
     let mut state = State::new();
     loop {
         let ended = done();
@@ -36,8 +40,8 @@ pub(crate) fn show(
             break;
         }
         let next = Instant::now() + FRAME;
-        while event::poll(next.saturating_duration_since(Instant::now()))? {
-            if let Event::Key(key) = event::read()? {
+        while let Some(event) = keyboard.next(next.saturating_duration_since(Instant::now())) {
+            if let Event::Key(key) = event {
                 state.on_key(key, session);
             }
         }

@@ -3,6 +3,7 @@
 pub(crate) mod board;
 mod course;
 mod draw;
+mod keyboard;
 mod lines;
 mod live;
 mod plain;

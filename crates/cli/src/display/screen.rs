@@ -1,26 +1,30 @@
 //! The terminal behind the live display, whichever stream leads to it.
 
 use std::io::{self, IsTerminal, Write};
+use std::rc::Rc;
 
 use ratatui::backend::{Backend, ClearType, CrosstermBackend, WindowSize};
 use ratatui::buffer::Cell;
 use ratatui::layout::{Position, Size};
 
+use crate::display::keyboard::Keyboard;
+
 /// A terminal on stderr or stdout.
 ///
 /// It is crossterm's but for one thing: crossterm asks for the position of the cursor over stdout,
 /// which would spoil results that are piped. Where stdout is no terminal, the picture goes to the
-/// bottom of the screen instead.
+/// bottom of the screen instead. The answer comes by the keyboard.
 pub(crate) struct Screen {
     inner: CrosstermBackend<Box<dyn Write>>,
+    keyboard: Rc<Keyboard>,
 }
 
 impl Screen {
     /// The terminal on stdout or on stderr.
-    pub(crate) fn new(on_stdout: bool) -> Self {
+    pub(crate) fn new(on_stdout: bool, keyboard: Rc<Keyboard>) -> Self {
         let stream: Box<dyn Write> =
             if on_stdout { Box::new(io::stdout()) } else { Box::new(io::stderr()) };
-        Self { inner: CrosstermBackend::new(stream) }
+        Self { inner: CrosstermBackend::new(stream), keyboard }
     }
 }
 
@@ -29,7 +33,7 @@ impl Backend for Screen {
 
     fn get_cursor_position(&mut self) -> io::Result<Position> {
         if io::stdout().is_terminal()
-            && let Ok(position) = self.inner.get_cursor_position()
+            && let Some(position) = self.keyboard.cursor()
         {
             return Ok(position);
         }
@@ -52,7 +56,9 @@ impl Backend for Screen {
     }
 
     fn show_cursor(&mut self) -> io::Result<()> {
-        self.inner.show_cursor()
+        // ratatui prints an error here when it drops the terminal, and panics where that is closed.
+        let _ = self.inner.show_cursor();
+        Ok(())
     }
 
     fn set_cursor_position<P: Into<Position>>(&mut self, position: P) -> io::Result<()> {
