@@ -212,6 +212,17 @@ fn unauthorized(message: String) -> ApiError {
 }
 
 /// The host of `host[:port]` in lower case; none where it is malformed.
+/// Reads the name of a host as [`Guard::with_host`] takes it.
+///
+/// # Errors
+///
+/// Where it is none, or has a scheme or a port: such a name would match no request.
+pub fn host_name(text: &str) -> Result<String, String> {
+    without_port(text).filter(|name| name.len() == text.len()).ok_or_else(|| {
+        format!("`{text}` is not the name of a host alone; write such as order-status")
+    })
+}
+
 fn without_port(host: &str) -> Option<String> {
     let authority: http::uri::Authority = host.parse().ok()?;
     let bare = authority.host();
@@ -247,6 +258,15 @@ mod tests {
             if let Some(bare) = without_port(&host) {
                 prop_assert!(host.to_ascii_lowercase().starts_with(&bare), "{host:?} {bare:?}");
             }
+        }
+    }
+
+    #[test]
+    fn a_host_to_allow_is_a_name_alone() {
+        assert_eq!(host_name("Order-Status"), Ok("order-status".to_owned()));
+        for text in ["", " ", "a b", "order-status:9901", "http://order-status", "a/b", "a@b", "\n"]
+        {
+            assert!(host_name(text).unwrap_err().contains("such as order-status"), "{text:?}");
         }
     }
 

@@ -27,7 +27,7 @@ pub mod wall;
 pub use audit::{Audit, AuditEntry, AuditError};
 pub use client::{ClientError, ControlClient};
 pub use error::ApiError;
-pub use guard::Guard;
+pub use guard::{Guard, host_name};
 pub use lease::{LeaseKeeper, LeaseRefusal};
 pub use listener::{Listener, StartError};
 pub use load::{LoadControl, load_plane};

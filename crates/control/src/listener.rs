@@ -1,3 +1,4 @@
+use std::collections::VecDeque;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
-use tokio::task::JoinSet;
+use tokio::task::{AbortHandle, JoinSet};
 
 use crate::guard::{self, Guard};
 use crate::plane::{Peer, Plane};
@@ -131,14 +132,16 @@ async fn serve(
         async move { guard::guard(&lent.0, &lent.1, request, next).await }
     }));
     let mut connections = JoinSet::new();
+    let mut oldest: VecDeque<AbortHandle> = VecDeque::new();
     loop {
         tokio::select! {
             () = pulled(&mut stopped) => break,
-            Some(_) = connections.join_next() => {}
-            accepted = socket.accept(), if connections.len() < CONNECTIONS_MAX => match accepted {
+            Some(_) = connections.join_next() => oldest.retain(|known| !known.is_finished()),
+            accepted = socket.accept() => match accepted {
                 Ok((stream, peer)) => {
+                    make_room(&mut oldest);
                     let router = router.clone().layer(Extension(Peer(peer)));
-                    connections.spawn(connection(stream, router, stopped.clone()));
+                    oldest.push_back(connections.spawn(connection(stream, router, stopped.clone())));
                 }
                 // Out of file descriptors, say: the next try may find one.
                 Err(_) => tokio::time::sleep(ACCEPT_RETRY).await,
@@ -148,6 +151,16 @@ async fn serve(
     let ended = async { while connections.join_next().await.is_some() {} };
     // What has not ended by then is cut off.
     let _ = tokio::time::timeout(GRACE, ended).await;
+}
+
+/// Cuts the oldest connection off where as many are open as may be. Peers that say nothing thus keep no
+/// command out, and no renewal of a lease; a command that has begun goes on by itself.
+fn make_room(oldest: &mut VecDeque<AbortHandle>) {
+    while oldest.len() >= CONNECTIONS_MAX
+        && let Some(first) = oldest.pop_front()
+    {
+        first.abort();
+    }
 }
 
 async fn connection(stream: TcpStream, router: axum::Router, mut stopped: watch::Receiver<bool>) {

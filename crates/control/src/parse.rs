@@ -1,6 +1,8 @@
 //! Bodies of commands, read. Whatever the bytes are, these functions answer with a command in range
 //! or with a 400 that names the field and shows a valid example.
 
+mod unique;
+
 use std::time::Duration;
 
 use goodput_clock::{Rate, Ratio, text};
@@ -16,6 +18,7 @@ use serde_json::{Map, Value};
 use crate::api::{Cause, FaultRequest, RenewRequest, default_lease};
 use crate::error::ApiError;
 use crate::lease::LeaseKeeper;
+use unique::Unique;
 
 /// Reads the body of `POST /faults`.
 ///
@@ -241,8 +244,9 @@ fn limiter_patch(fields: Map<String, Value>) -> Result<LimiterPatch, ApiError> {
 ///
 /// Where it is no object, or `by` or `reason` is not text or too long.
 pub fn split(body: &[u8], example: &str) -> Result<(Map<String, Value>, Cause), ApiError> {
-    let value: Value = serde_json::from_slice(body).map_err(|error| {
-        ApiError::bad_request(format!("the body is not JSON: {error}; such as {example}"))
+    let Unique(value) = serde_json::from_slice(body).map_err(|error| {
+        let problem = if error.is_data() { "is wrong" } else { "is not JSON" };
+        ApiError::bad_request(format!("the body {problem}: {error}; such as {example}"))
     })?;
     let Value::Object(mut fields) = value else {
         return Err(ApiError::bad_request(format!("the body is not an object; such as {example}")));

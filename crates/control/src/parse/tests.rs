@@ -60,6 +60,14 @@ fn what_is_wrong_with_a_fault_is_named_with_an_example() {
 }
 
 #[test]
+fn a_field_that_stands_twice_is_refused_at_any_depth() {
+    let twice = br#"{"name":"f","fault":{"kind":"capacity","to":0.4,"to":0.9}}"#;
+    let refused = message(fault(twice));
+    assert!(refused.contains("`to` stands twice") && refused.contains("such as {"), "{refused}");
+    assert!(message(limiter(br#"{"slots":5,"slots":6}"#)).contains("`slots` stands twice"));
+}
+
+#[test]
 fn every_lever_is_read_from_its_own_example() {
     for name in Lever::NAMES {
         let example = lever_example(name).unwrap();

@@ -49,6 +49,18 @@ fn a_port_is_free_again_after_shutdown() {
 }
 
 #[test]
+fn peers_that_say_nothing_keep_no_command_out() {
+    let server = ToldServer::start_with(Guard::loopback());
+    let silent = || std::net::TcpStream::connect(server.addr()).unwrap();
+    let _open: Vec<_> = std::iter::repeat_with(silent).take(300).collect();
+    let began = Instant::now();
+    let (status, _) = ask(server.addr(), "GET", "/healthz", &["Host: localhost"], "");
+    assert_eq!(status, 200);
+    // A silent peer is given up after 30 s.
+    assert!(began.elapsed() < Duration::from_secs(15), "{:?}", began.elapsed());
+}
+
+#[test]
 fn only_loopback_hosts_and_allowed_ones_are_served() {
     let server = ToldServer::start_with(Guard::loopback().with_host("order-status"));
     let addr = server.addr();
