@@ -69,7 +69,7 @@ pub(crate) struct EngineArgs {
     #[arg(long, value_name = "N", value_parser = values::speed)]
     pub(crate) speed: Option<Scale>,
     /// The seed of everything random [default: the scenario's]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = values::seed)]
     pub(crate) seed: Option<u64>,
 }
 
@@ -97,7 +97,7 @@ pub(crate) struct ChosenArgs {
     #[arg(long, value_name = "N", value_parser = values::speed)]
     pub(crate) speed: Option<Scale>,
     /// The first seed [default: the scenario's]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = values::seed)]
     pub(crate) seed: Option<u64>,
 }
 
@@ -122,7 +122,7 @@ pub(crate) struct ArmsArgs {
     #[arg(long, value_name = "ARM,…", value_delimiter = ',')]
     pub(crate) arms: Vec<String>,
     /// How many arms run at the same time [default: what the cores carry]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64))]
+    #[arg(long, value_name = "N", value_parser = |text: &str| values::whole::<u16>(text, 1..=64, 2))]
     pub(crate) jobs: Option<u16>,
 }
 
@@ -165,10 +165,10 @@ pub(crate) struct QuestionArgs {
     pub(crate) arm: Option<String>,
     /// How many simulations go on at the same time; the answer does not depend on it [default: one a
     /// core]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, value_name = "N", value_parser = |text: &str| values::whole::<u16>(text, 1..=1024, 2))]
     pub(crate) threads: Option<u16>,
     /// The first seed [default: the scenario's]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = values::seed)]
     pub(crate) seed: Option<u64>,
     #[command(flatten)]
     pub(crate) output: FormsArgs,

@@ -1,7 +1,6 @@
 //! What the commands that speak to control planes share: token, client, cause, and states as text.
 
 use std::fmt::Write as _;
-use std::fs;
 use std::future::Future;
 use std::path::Path;
 
@@ -16,7 +15,7 @@ use serde_json::Value;
 use crate::args::{Format, TokenArgs};
 use crate::display::seconds;
 use crate::exit::Failure;
-use crate::output;
+use crate::{input, output};
 
 impl TokenArgs {
     /// The text of the token, read from its file where it names one.
@@ -26,7 +25,7 @@ impl TokenArgs {
         };
         let text = match given.strip_prefix('@') {
             None => given.to_owned(),
-            Some(path) => fs::read_to_string(path)
+            Some(path) => input::text(path, TOKEN_FILE_MAX)
                 .map_err(|error| Failure::usage(format!("{TOKEN_FLAG} @{path}: {error}")))?,
         };
         let text = text.trim().to_owned();
@@ -205,6 +204,9 @@ pub(crate) fn compact(value: &Value) -> String {
         Value::Bool(_) | Value::Number(_) | Value::Array(_) => value.to_string(),
     }
 }
+
+/// The most bytes of a file with a token in it: the longest token, and room around it.
+const TOKEN_FILE_MAX: usize = 4096;
 
 #[cfg(test)]
 mod tests {

@@ -12,6 +12,7 @@ mod display;
 mod engine;
 mod exit;
 mod help;
+mod input;
 mod map;
 mod output;
 mod progress;

@@ -120,11 +120,11 @@ pub(crate) fn all(
 ) -> Result<Exit, Failure> {
     let content = RunFolder { report, scenario_file, audit };
     let folder = write_run_folder(&args.out, &content).map_err(Failure::usage)?;
-    let exit = results(&args.results, report)?;
+    let exit = results(&args.results, report);
     if !args.progress.quiet {
         output::note(format_args!("report: {}", folder.join("report.html").display()));
     }
-    Ok(exit)
+    exit
 }
 
 /// Prints the answer to a question, and writes the file that its flag names.
@@ -134,28 +134,28 @@ pub(crate) fn answer(
     answer: &impl Serialize,
 ) -> Result<(), Failure> {
     let json = serde_json::to_string_pretty(answer).map_err(Failure::usage)? + "\n";
-    match args.format {
-        Format::Text => output::result(text)?,
-        Format::Json => output::result(&json)?,
-    }
-    args.json.as_ref().map_or(Ok(()), |path| write("--json", path, &json))
+    let shown = output::result(match args.format {
+        Format::Text => text,
+        Format::Json => &json,
+    });
+    shown.and(write("--json", args.json.as_deref(), || Ok(json)))
 }
 
 /// Prints the result and writes the files that the flags name; returns how the command ends.
 pub(crate) fn results(args: &ResultArgs, report: &Report<'_>) -> Result<Exit, Failure> {
-    match args.format {
-        Format::Text => output::result(&report.to_text(style()))?,
-        Format::Json => output::result(&json(report)?)?,
-    }
-    if let Some(path) = &args.json {
-        write("--json", path, &json(report)?)?;
-    }
-    if let Some(path) = &args.html {
-        write("--html", path, &report.to_html())?;
-    }
-    if let Some(path) = &args.junit {
-        write("--junit", path, &report.to_junit().map_err(Failure::usage)?)?;
-    }
+    let shown = match args.format {
+        Format::Text => output::result(&report.to_text(style())),
+        Format::Json => json(report).and_then(|json| output::result(&json)),
+    };
+    let junit = || report.to_junit().map_err(Failure::usage);
+    // One place that fails keeps nothing from the others.
+    let written = [
+        shown,
+        write("--json", args.json.as_deref(), || json(report)),
+        write("--html", args.html.as_deref(), || Ok(report.to_html())),
+        write("--junit", args.junit.as_deref(), junit),
+    ];
+    written.into_iter().collect::<Result<(), Failure>>()?;
     Ok(report.exit())
 }
 
@@ -166,27 +166,22 @@ pub(crate) fn forms(
     scenario_file: &str,
 ) -> Result<(), Failure> {
     let folder = write_answer_folder(&args.out, answer, scenario_file).map_err(Failure::usage)?;
-    let json = answer.to_json().map_err(Failure::usage)?;
-    match args.format {
-        Format::Text => output::result(&answer.to_text(style()))?,
-        Format::Json => output::result(&json)?,
-    }
-    if let Some(path) = &args.json {
-        write("--json", path, &json)?;
-    }
-    if let Some(path) = &args.csv {
-        write("--csv", path, &answer.to_csv())?;
-    }
-    if let Some(path) = &args.svg {
-        write("--svg", path, &answer.to_svg())?;
-    }
-    if let Some(path) = &args.html {
-        write("--html", path, &answer.to_html())?;
-    }
+    let json = || answer.to_json().map_err(Failure::usage);
+    let shown = match args.format {
+        Format::Text => output::result(&answer.to_text(style())),
+        Format::Json => json().and_then(|json| output::result(&json)),
+    };
+    let written = [
+        shown,
+        write("--json", args.json.as_deref(), json),
+        write("--csv", args.csv.as_deref(), || Ok(answer.to_csv())),
+        write("--svg", args.svg.as_deref(), || Ok(answer.to_svg())),
+        write("--html", args.html.as_deref(), || Ok(answer.to_html())),
+    ];
     if !args.progress.quiet {
         output::note(format_args!("report: {}", folder.join("report.html").display()));
     }
-    Ok(())
+    written.into_iter().collect()
 }
 
 impl FormsArgs {
@@ -203,8 +198,14 @@ impl OutputArgs {
     }
 }
 
-fn write(flag: &str, path: &Path, text: &str) -> Result<(), Failure> {
-    fs::write(path, text).map_err(|error| {
+/// Writes a form of the result into the file that a flag names, where it names one.
+fn write(
+    flag: &str,
+    path: Option<&Path>,
+    form: impl FnOnce() -> Result<String, Failure>,
+) -> Result<(), Failure> {
+    let Some(path) = path else { return Ok(()) };
+    fs::write(path, form()?).map_err(|error| {
         Failure::usage(format!("{flag} {}: cannot write the file: {error}", path.display()))
     })
 }

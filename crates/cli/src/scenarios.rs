@@ -1,7 +1,6 @@
 //! Finds scenarios: a file, or one that comes with goodput, by its name.
 
 use std::fmt::Write as _;
-use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 
@@ -14,6 +13,7 @@ use goodput_scenario::{Arm, Plan, Scenario};
 use crate::args::{ChosenArgs, Engine};
 use crate::engine;
 use crate::exit::Failure;
+use crate::input;
 
 /// A scenario file that was read and is valid.
 #[derive(Clone, Debug)]
@@ -131,12 +131,17 @@ fn read(asked: &str) -> Result<(String, String), Failure> {
     {
         return Ok((builtin.file.to_owned(), builtin.text.to_owned()));
     }
-    match fs::read(path) {
+    match input::bytes(path, Plan::LONGEST) {
+        // Whatever it holds, its length is what is wrong; half a character at the cut is not.
+        Ok(bytes) if bytes.len() > Plan::LONGEST => {
+            Ok((asked.to_owned(), String::from_utf8_lossy(&bytes).into_owned()))
+        }
         Ok(bytes) => String::from_utf8(bytes).map(|text| (asked.to_owned(), text)).map_err(|_| {
             Failure::usage(format!("{asked}: not a text file in UTF-8, so not a scenario"))
         }),
         Err(error) if error.kind() == ErrorKind::NotFound => {
             let names: Vec<_> = builtin::ALL.iter().map(|builtin| builtin.name).collect();
+            let asked = if asked.trim().is_empty() { "``" } else { asked };
             Err(Failure::usage(format!(
                 "{asked}: no such file, and no scenario of that name comes with goodput; \
                  give a file, or one of {}",

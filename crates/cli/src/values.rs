@@ -1,6 +1,9 @@
 //! How values are written on the command line. Every error shows a valid example.
 
+use std::fmt::Display;
 use std::net::SocketAddr;
+use std::ops::RangeInclusive;
+use std::str::FromStr;
 use std::time::Duration;
 
 use goodput_clock::{Rate, Ratio, Scale, text};
@@ -25,6 +28,44 @@ pub(crate) fn positive_duration(text: &str) -> Result<Duration, String> {
         return Err(format!("`{text}` is no time at all; write a duration above 0, such as 20s"));
     }
     Ok(duration)
+}
+
+/// Reads a duration up to the longest that a run may have: more is walked in virtual time for hours,
+/// and logged second by second.
+pub(crate) fn duration_of_a_run(text: &str) -> Result<Duration, String> {
+    let duration = text::parse_duration(text)?;
+    if duration > LONGEST_RUN {
+        return Err(format!(
+            "`{text}` is longer than the 7 days that a run may have; write such as 20m"
+        ));
+    }
+    Ok(duration)
+}
+
+/// The same above zero.
+pub(crate) fn positive_duration_of_a_run(text: &str) -> Result<Duration, String> {
+    positive_duration(text).and_then(|_| duration_of_a_run(text))
+}
+
+/// Reads a whole number of a range.
+pub(crate) fn whole<T>(text: &str, range: RangeInclusive<T>, example: T) -> Result<T, String>
+where
+    T: Copy + Display + FromStr + PartialOrd,
+{
+    text.trim().parse().ok().filter(|number| range.contains(number)).ok_or_else(|| {
+        let (from, to) = range.into_inner();
+        format!("`{text}` is not a whole number from {from} to {to}; write such as {example}")
+    })
+}
+
+/// Reads a number of things, whose range the scenario knows.
+pub(crate) fn count(text: &str) -> Result<u32, String> {
+    whole(text, 0..=u32::MAX, 100)
+}
+
+/// Reads a seed.
+pub(crate) fn seed(text: &str) -> Result<u64, String> {
+    whole(text, 0..=u64::MAX, 7)
 }
 
 /// Reads a rate such as `80`, `80/s` or `30k/m`.
@@ -240,9 +281,30 @@ fn refusal(text: &str, error: &serde_json::Error, examples: &str) -> String {
     format!("`{text}`: {problem}; write {examples}")
 }
 
+/// What a scenario's duration may be at most.
+const LONGEST_RUN: Duration = Duration::from_hours(7 * 24);
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn whole_numbers_keep_their_range_and_show_one() {
+        assert_eq!((seed("0"), seed("18446744073709551615")), (Ok(0), Ok(u64::MAX)));
+        assert_eq!(whole::<u16>("64", 1..=64, 2), Ok(64));
+        for text in ["", "x", "-1", "1.5", "1e3", "0", "65", "99999999999999999999"] {
+            let refused = whole::<u16>(text, 1..=64, 2).unwrap_err();
+            assert!(refused.contains("from 1 to 64; write such as 2"), "{refused}");
+        }
+    }
+
+    #[test]
+    fn durations_of_a_run_end_with_it() {
+        assert_eq!(duration_of_a_run("0s"), Ok(Duration::ZERO));
+        assert!(positive_duration_of_a_run("7days").is_ok());
+        assert!(positive_duration_of_a_run("0s").unwrap_err().contains("20s"));
+        assert!(positive_duration_of_a_run("169h").unwrap_err().contains("20m"));
+    }
 
     #[test]
     fn urls_are_http_with_a_host() {

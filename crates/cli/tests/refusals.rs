@@ -76,7 +76,7 @@ fn values_of_flags_are_refused_with_an_example() {
         (&["run", "steady", "--json", "nowhere/result.json"], "--json nowhere/result.json"),
         (&["run", "steady", "short-dip", "--html", "a.html"], "--html holds one scenario"),
         (&["serve", "--slots", "0"], "must be from 1 to 1000000"),
-        (&["serve", "--orders", "0"], "must be from 1 to 10000000"),
+        (&["serve", "--orders", "0"], "whole number from 1 to 10000000"),
         (&["serve", "--retries", "3"], "--retries belongs to a gateway"),
         (&["serve", "--backoff", "1s"], "--backoff belongs to a gateway"),
         (&["serve", "--upstream", "http://127.0.0.1:1"], "--upstream belongs to a gateway"),
@@ -234,5 +234,46 @@ fn a_variable_that_names_no_control_plane_is_told_by_its_name() {
         let told = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(2), "{told}");
         assert!(told.contains(variable) && told.contains("http://127.0.0.1:8080"), "{told}");
+    }
+}
+
+#[test]
+fn a_file_without_an_end_is_not_read_to_its_end() {
+    let refused = |args: &[&str], parts: &[&str]| {
+        goodput(args).assert_code(2).assert_error(parts);
+    };
+    refused(&["validate", "/dev/zero"], &["more than the 1048576 bytes"]);
+    let serve = ["serve", "--listen", "127.0.0.1:0", "--control", "127.0.0.1:0"];
+    refused(&[&serve[..], &["--token", "@/dev/zero"]].concat(), &["--token", "more than"]);
+    let target = format!("http://{}", nobody());
+    let load = ["load", "--target", &target, "-r", "10", "-d", "1s", "--body", "@/dev/zero"];
+    refused(&load, &["--body", "more than"]);
+}
+
+#[test]
+fn a_value_that_is_none_is_answered_with_one() {
+    for (args, example) in [
+        (&["run", "steady", "--seed", "x"][..], "such as 7"),
+        (&["compare", "database-failover", "--jobs", "x"], "from 1 to 64; write such as 2"),
+        (&["drill", "database-failover", "--within", "200h"], "7 days"),
+        (&["serve", "--control-host", "order-status:9901"], "such as order-status"),
+        (&["boundary", "steady", "--vary", "load.rate=10..90", "--resolution", "0"], "above 0"),
+        (&["validate", ""], "``: no such file"),
+    ] {
+        goodput(args).assert_code(2).assert_error(&[example]);
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_stdout_keeps_no_file_from_being_written() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = ["run", "short-dip", "--engine", "simulator", "--json", "r.json", "-q"];
+    for args in [&run[..], &["hysteresis", "steady", "--json", "r.json", "-q"]] {
+        let full = fs::File::options().write(true).open("/dev/full").unwrap();
+        let output = common::command(dir.path(), args).stdout(full).output().unwrap();
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.code() == Some(2) && told.contains("stdout"), "{told}");
+        fs::remove_file(dir.path().join("r.json")).unwrap();
     }
 }

@@ -83,6 +83,11 @@ pub fn type_in_words(message: &str) -> String {
     format!("{given} is not {expected}")
 }
 
+/// A number of a file as an error repeats it: `1e308` in five characters, not in 309.
+pub fn float_in_words(value: f64) -> String {
+    format!("floating point `{value:?}`")
+}
+
 /// Reads a ratio such as `0.4` or `40%`.
 ///
 /// # Errors
@@ -135,7 +140,9 @@ macro_rules! deserialize_quantity {
                     }
 
                     fn visit_f64<E: Error>(self, value: f64) -> Result<$type, E> {
-                        $new(value).map_err(|_| E::invalid_value(Unexpected::Float(value), &self))
+                        $new(value).map_err(|_| {
+                            E::invalid_value(Unexpected::Other(&float_in_words(value)), &self)
+                        })
                     }
 
                     fn visit_i64<E: Error>(self, value: i64) -> Result<$type, E> {
@@ -276,5 +283,14 @@ mod tests {
         for text in ["0", "-1", "inf", "1e9", "5/parsec"] {
             assert!(parse_rate(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn a_huge_number_does_not_push_the_rule_out_of_the_message() {
+        use serde::de::IntoDeserializer;
+        use serde::de::value::{Error, F64Deserializer};
+        let huge: F64Deserializer<Error> = 1e308.into_deserializer();
+        let message = type_in_words(&Rate::deserialize(huge).unwrap_err().to_string());
+        assert!(message.starts_with("floating point `1e308` is not a rate above 0"), "{message}");
     }
 }

@@ -30,7 +30,7 @@ pub(crate) struct BoundaryArgs {
     engine: Engines,
     /// Over how many seeds the simulator finds the share of failures [default: 100; 1 where nothing
     /// is random]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(long, value_name = "N", value_parser = |text: &str| values::whole::<u32>(text, 1..=100_000, 100))]
     seeds: Option<u32>,
     /// How narrow the answer has to be, in the unit of PATH [default: a share of the range]
     #[arg(long, value_name = "WIDTH")]
@@ -67,6 +67,11 @@ pub(crate) fn run(args: &BoundaryArgs) -> Result<Exit, Failure> {
     let resolution = resolution
         .transpose()
         .map_err(|problem| Failure::usage(format!("--resolution: {problem}")))?;
+    if resolution.is_some_and(|width| width <= 0.0) {
+        return Err(Failure::usage(
+            "--resolution: a width of nothing is never reached; write one above 0, or leave it out",
+        ));
+    }
     let cancel = signals::cancel_on_signal(signals::KEEPING)?;
     let speed = args.speed.unwrap_or(Scale::REAL);
     let subject = Subject::of(&args.question, &loaded, &numbers, speed, &cancel)?;

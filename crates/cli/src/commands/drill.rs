@@ -33,16 +33,16 @@ pub(crate) struct DrillArgs {
     #[arg(long = "action", value_name = "ACTION")]
     actions: Vec<Action>,
     /// How long after the trigger's end an action begins
-    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = values::duration)]
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = values::duration_of_a_run)]
     after: Duration,
     /// How long goodput may take to be back after an action [default: 15m; on the rig 2m]
-    #[arg(long, value_name = "TIME", value_parser = values::positive_duration)]
+    #[arg(long, value_name = "TIME", value_parser = values::positive_duration_of_a_run)]
     within: Option<Duration>,
     /// The longest time that is tried where a time is sought, from 2s to 24h
     #[arg(long, value_name = "TIME", default_value = "10m", value_parser = longest)]
     longest: Duration,
     /// How many seeds an action must work with, from the first on [default: 3; on the rig 1]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
+    #[arg(long, value_name = "N", value_parser = |text: &str| values::whole::<u16>(text, 1..=1000, 3))]
     seeds: Option<u16>,
     /// The tier at which levers of a server are pulled [default: the one that the fault hits]
     #[arg(long, value_name = "TIER")]

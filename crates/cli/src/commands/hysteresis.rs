@@ -33,10 +33,10 @@ pub(crate) struct HysteresisArgs {
     #[arg(long, value_name = "RATE", value_parser = values::rate)]
     step: Option<Rate>,
     /// How long each load holds on the way up
-    #[arg(long, value_name = "TIME", default_value = "2m", value_parser = values::positive_duration)]
+    #[arg(long, value_name = "TIME", default_value = "2m", value_parser = values::positive_duration_of_a_run)]
     dwell: Duration,
     /// How long at most a load holds on the way down, while the backlog falls [default: 12h; rig: 10m]
-    #[arg(long, value_name = "TIME", value_parser = values::positive_duration)]
+    #[arg(long, value_name = "TIME", value_parser = values::positive_duration_of_a_run)]
     patience: Option<Duration>,
     #[command(flatten)]
     answer: AnswerArgs,

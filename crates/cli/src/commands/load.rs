@@ -76,11 +76,11 @@ pub(crate) struct LoadArgs {
     #[arg(conflicts_with = "scenario")]
     budget: Option<BudgetConfig>,
     /// Independent clients, each with its own pool and budget [default: 1]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = values::count)]
     #[arg(conflicts_with = "scenario")]
     clients: Option<u32>,
     /// The most open connections [default: 1.5 × rate × (retries + 1) × time-out]
-    #[arg(short = 'c', long, value_name = "N")]
+    #[arg(short = 'c', long, value_name = "N", value_parser = values::count)]
     #[arg(conflicts_with = "scenario")]
     max_connections: Option<u32>,
     /// The most new connections per second [default: 1.5 × rate × (retries + 1)]
@@ -107,13 +107,14 @@ pub(crate) struct LoadArgs {
     #[arg(long, value_name = "N", value_parser = values::speed, default_value = "1")]
     speed: Scale,
     /// The seed of arrivals [default: the scenario's]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = values::seed)]
     seed: Option<u64>,
     /// Listen here for the levers of a load generator, such as 127.0.0.1:9902
     #[arg(long, value_name = "ADDR", value_parser = values::address)]
     control: Option<SocketAddr>,
     /// A name in the `Host` of control requests to take besides loopback's; repeat it for more
     #[arg(long, value_name = "NAME", requires = "control")]
+    #[arg(value_parser = goodput_control::host_name)]
     control_host: Vec<String>,
     #[command(flatten)]
     token: TokenArgs,

@@ -27,7 +27,7 @@ pub(crate) struct MapArgs {
     y: Written,
     /// Run so many cells beside the boundary on the rig as well
     #[arg(long, value_name = "N", default_value = "0", hide_default_value = true)]
-    #[arg(value_parser = clap::value_parser!(u16).range(0..=1000))]
+    #[arg(value_parser = |text: &str| values::whole::<u16>(text, 0..=1000, 6))]
     confirm: u16,
     /// Scenario seconds per wall second on the rig, from 0.1 to 100 [default: 1]
     #[arg(long, value_name = "N", value_parser = values::speed)]

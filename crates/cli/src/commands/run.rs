@@ -40,6 +40,7 @@ pub(crate) struct RunArgs {
     /// A name in the `Host` of requests to --load-control to take besides loopback's; repeat it for
     /// more
     #[arg(long, value_name = "NAME", requires = "load_control")]
+    #[arg(value_parser = goodput_control::host_name)]
     control_host: Vec<String>,
     #[command(flatten)]
     token: TokenArgs,

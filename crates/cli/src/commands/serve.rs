@@ -13,6 +13,7 @@ use goodput_policy::budget::BudgetConfig;
 use goodput_policy::limiter::{
     Capacity, Charge, LimiterConfig, OnDisconnect, QueueLimit, QueueOrder, ServiceTime,
 };
+use goodput_scenario::Tier;
 
 use crate::args::TokenArgs;
 use crate::exit::{Exit, Failure};
@@ -36,7 +37,7 @@ pub(crate) struct ServeArgs {
     #[command(flatten)]
     token: TokenArgs,
     /// A name in the `Host` of control requests to take besides loopback's; repeat it for more
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = goodput_control::host_name)]
     control_host: Vec<String>,
     /// Append every command of the control plane to this file
     #[arg(long, value_name = "FILE")]
@@ -45,10 +46,11 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "N", value_parser = values::speed, default_value = "1")]
     speed: Scale,
     /// The seed of service times
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = values::seed)]
     seed: u64,
     /// How many orders the order book holds [default: 100000]
     #[arg(long, value_name = "N")]
+    #[arg(value_parser = |text: &str| values::whole::<u32>(text, 1..=Tier::MAX_ORDERS, ORDERS))]
     orders: Option<u32>,
     /// A time-out of the callers: the histograms get a boundary there; repeat it for more
     #[arg(long, value_name = "TIME", value_parser = values::positive_duration)]

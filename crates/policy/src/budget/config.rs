@@ -174,7 +174,7 @@ impl<'de> Visitor<'de> for BudgetVisitor {
             Ok(Written::TokenBucket(config)) => BudgetConfig::TokenBucket(config),
             Ok(Written::GrpcThrottle(config)) => BudgetConfig::GrpcThrottle(config),
             Ok(Written::AwsQuota(config)) => BudgetConfig::AwsQuota(config),
-            Err(error) => return Err(hint(&error.to_string().trim_end())),
+            Err(error) => return Err(hint(&text::type_in_words(error.to_string().trim_end()))),
         };
         config.validate().map_err(|error| hint(&error))?;
         Ok(config)

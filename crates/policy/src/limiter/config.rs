@@ -37,9 +37,9 @@ impl<'de> Deserialize<'de> for Capacity {
             }
 
             fn visit_f64<E: Error>(self, value: f64) -> Result<Capacity, E> {
-                Rate::new(value)
-                    .map(Capacity::Limited)
-                    .map_err(|_| E::invalid_value(Unexpected::Float(value), &self))
+                Rate::new(value).map(Capacity::Limited).map_err(|_| {
+                    E::invalid_value(Unexpected::Other(&text::float_in_words(value)), &self)
+                })
             }
 
             fn visit_i64<E: Error>(self, value: i64) -> Result<Capacity, E> {
@@ -126,7 +126,7 @@ impl<'de> Deserialize<'de> for ServiceTime {
                         Ok(ServiceTime::Lognormal { sigma })
                     }
                     Written::Lognormal { sigma } => Err(A::Error::invalid_value(
-                        Unexpected::Float(sigma),
+                        Unexpected::Other(&text::float_in_words(sigma)),
                         &"a sigma from 0.01 to 4, such as 1.0",
                     )),
                 }

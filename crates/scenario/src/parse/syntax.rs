@@ -31,7 +31,7 @@ pub(super) fn too_long(text: &str) -> Option<Finding> {
     (text.len() > Plan::LONGEST).then(|| Finding {
         offset: 0,
         key: "file".into(),
-        message: format!("has {} bytes, and a scenario at most {}", text.len(), Plan::LONGEST),
+        message: format!("has more than the {} bytes that a scenario may have", Plan::LONGEST),
         arm: None,
         example: reference::example("name"),
     })

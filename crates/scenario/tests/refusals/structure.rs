@@ -123,7 +123,7 @@ fn too_many_layers_or_attempts_are_refused() {
 fn a_file_over_one_mebibyte_is_refused() {
     let problem = refused(&format!("{VALID}#{}", "x".repeat(1 << 20))).problems[0].clone();
     assert_eq!((problem.line, problem.key.as_str()), (1, "file"));
-    assert!(problem.message.contains("and a scenario at most 1048576"), "{problem}");
+    assert!(problem.message.contains("more than the 1048576 bytes"), "{problem}");
 }
 
 #[test]

@@ -37,7 +37,7 @@ pub(super) struct InjectorArgs {
     #[command(flatten)]
     token: TokenArgs,
     /// A name in the `Host` of requests to take besides loopback's; repeat it for more
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = goodput_control::host_name)]
     control_host: Vec<String>,
     /// Append every command to this file
     #[arg(long, value_name = "FILE")]

@@ -1,8 +1,6 @@
 //! From flags to a scenario: they are written as a scenario file would be, so that defaults, checks
 //! and the limits of connections are the same.
 
-use std::fs;
-
 use goodput_clock::Rate;
 use goodput_clock::text::format_duration;
 use goodput_scenario::{Arrivals, Plan, Scenario, ScenarioError};
@@ -11,6 +9,7 @@ use toml::{Table, Value};
 
 use super::LoadArgs;
 use crate::exit::Failure;
+use crate::input;
 
 /// What the flags say.
 pub(super) fn scenario(args: &LoadArgs) -> Result<Scenario, Failure> {
@@ -101,7 +100,7 @@ fn request(args: &LoadArgs) -> Result<Table, Failure> {
     }
     let body = args.body.as_deref().map(|body| match body.strip_prefix('@') {
         None => Ok(body.to_owned()),
-        Some(path) => fs::read_to_string(path)
+        Some(path) => input::text(path, Plan::LONGEST)
             .map_err(|error| Failure::usage(format!("--body @{path}: cannot read it: {error}"))),
     });
     put_some(&mut request, "body", body.transpose()?);
