@@ -83,7 +83,7 @@ fn a_drill_that_is_asked_wrongly_shows_how_it_is_asked() {
         (&["--after", "60"], "5s"),
         (&["--within", "0s"], "20s"),
         (&["--longest", "1s"], "10m"),
-        (&["--seeds", "0"], "1..=1000"),
+        (&["--seeds", "0"], "from 1 to 1000; write such as 3"),
         (&["--tier", "gateway"], "order-status"),
         (&["--engine", "rig"], "--action budget+shed-queue"),
         (&["--engine", "rig", "--action", "block=?"], "--action block=300s"),
