@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
-use goodput_policy::attempt::{AttemptResult, FailureClass};
+use goodput_policy::attempt::{Reply, Transport};
 use http::Response;
 use http_body_util::Full;
 use hyper::body::{Body, Incoming};
@@ -21,7 +21,7 @@ use crate::client::Shared;
 use crate::core::{Ended, Job};
 use crate::observer::Observer;
 use crate::pool::ConnectionId;
-use crate::request::{Answer, result_of};
+use crate::request::{Answer, result_of, was_turned_away};
 use crate::timers::Ticket;
 
 type Http1 = http1::Connection<TokioIo<TcpStream>, Full<Bytes>>;
@@ -32,7 +32,7 @@ pub(crate) fn spawn<O: Observer>(shared: &Arc<Shared<O>>, id: ConnectionId) -> A
     let task = shared.runtime.spawn(async move {
         // Made here and not outside: a task that is dropped before it ran must not take the lock,
         // which whoever spawns it holds.
-        let mut worker = Worker { shared: of_task, id, unsent: false };
+        let mut worker = Worker { shared: of_task, id, gone: Transport::Closed };
         worker.run().await;
     });
     task.abort_handle()
@@ -42,14 +42,15 @@ pub(crate) fn spawn<O: Observer>(shared: &Arc<Shared<O>>, id: ConnectionId) -> A
 struct Worker<O: Observer> {
     shared: Arc<Shared<O>>,
     id: ConnectionId,
-    unsent: bool,
+    /// Why the connection is gone, once it is.
+    gone: Transport,
 }
 
 impl<O: Observer> Drop for Worker<O> {
     fn drop(&mut self) {
         let mut core = self.shared.lock();
         let now = core.clock.now();
-        core.on_gone(&self.shared, now, self.id, self.unsent);
+        core.on_gone(&self.shared, now, self.id, self.gone);
     }
 }
 
@@ -63,7 +64,7 @@ impl<O: Observer> Worker<O> {
         let stream = match TcpStream::connect(self.shared.address).await {
             Ok(stream) => stream,
             Err(error) => {
-                self.unsent = is_own_limit(&error);
+                self.gone = why(&error);
                 return;
             }
         };
@@ -159,16 +160,23 @@ async fn stream<O: Observer, F>(
 
 fn ready_or_broken(polled: Poll<Ended>, closed: bool) -> Poll<Ended> {
     if closed && polled.is_pending() {
-        return Poll::Ready(Ended::failed(FailureClass::Connect));
+        return Poll::Ready(Ended::without_answer(Transport::Closed));
     }
     polled
 }
 
-/// Whether this process, not the server, is why there is no connection.
-fn is_own_limit(error: &io::Error) -> bool {
+/// What an error of a socket says. Where this process's own limits are to blame it says nothing of the
+/// server.
+fn why(error: &io::Error) -> Transport {
     use rustix::io::Errno;
     let own = [Errno::ADDRNOTAVAIL, Errno::MFILE, Errno::NFILE, Errno::NOBUFS, Errno::NOMEM];
-    Errno::from_io_error(error).is_some_and(|errno| own.contains(&errno))
+    match Errno::from_io_error(error) {
+        Some(errno) if own.contains(&errno) => Transport::OwnLimit,
+        Some(Errno::CONNREFUSED) => Transport::Refused,
+        Some(Errno::HOSTUNREACH | Errno::NETUNREACH | Errno::TIMEDOUT) => Transport::Unreachable,
+        Some(Errno::CONNRESET | Errno::PIPE) => Transport::Reset,
+        _ => Transport::Closed,
+    }
 }
 
 /// A request that was handed over, until its answer is read to the end.
@@ -179,12 +187,7 @@ struct Exchange<F> {
 
 enum State<F> {
     Head(F),
-    Body {
-        head: Option<http::response::Parts>,
-        result: AttemptResult,
-        body: Incoming,
-        read: Vec<u8>,
-    },
+    Body { head: Option<http::response::Parts>, ended: Ended, body: Incoming, read: Vec<u8> },
 }
 
 impl<F> Exchange<F>
@@ -199,15 +202,21 @@ where
         loop {
             match &mut self.answer {
                 State::Head(answer) => match ready!(Pin::new(answer).poll(cx)) {
-                    Err(error) => return Poll::Ready(Ended::failed(class_of_error(&error))),
+                    Err(error) => return Poll::Ready(broken(&error)),
                     Ok(response) => {
                         let (head, body) = response.into_parts();
-                        let result = result_of(head.status, &head.headers);
+                        let ended = Ended {
+                            result: result_of(head.status, &head.headers),
+                            reply: Reply::Status(head.status.as_u16()),
+                            turned_away: was_turned_away(&head.headers),
+                            answer: None,
+                            unsent: false,
+                        };
                         let head = self.keep.map(|_| head);
-                        self.answer = State::Body { head, result, body, read: Vec::new() };
+                        self.answer = State::Body { head, ended, body, read: Vec::new() };
                     }
                 },
-                State::Body { head, result, body, read } => {
+                State::Body { head, ended, body, read } => {
                     if !body.is_end_stream() {
                         match ready!(Pin::new(body).poll_frame(cx)) {
                             Some(Ok(frame)) => {
@@ -216,13 +225,13 @@ where
                                     continue;
                                 };
                                 if read.len() + data.len() > limit {
-                                    return Poll::Ready(Ended::failed(FailureClass::Error));
+                                    return Poll::Ready(Ended::without_answer(Transport::TooLarge));
                                 }
                                 read.extend_from_slice(data);
                                 continue;
                             }
                             Some(Err(error)) => {
-                                return Poll::Ready(Ended::failed(class_of_error(&error)));
+                                return Poll::Ready(broken(&error));
                             }
                             None => {}
                         }
@@ -232,7 +241,7 @@ where
                         headers: head.headers,
                         body: std::mem::take(read).into(),
                     });
-                    return Poll::Ready(Ended { result: *result, answer, unsent: false });
+                    return Poll::Ready(Ended { answer, ..ended.clone() });
                 }
             }
         }
@@ -240,8 +249,13 @@ where
 }
 
 /// Something that is no HTTP answer is an error; a connection that broke is not an answer at all.
-fn class_of_error(error: &hyper::Error) -> FailureClass {
-    if error.is_parse() { FailureClass::Error } else { FailureClass::Connect }
+fn broken(error: &hyper::Error) -> Ended {
+    let of_socket = std::error::Error::source(error).and_then(|source| source.downcast_ref());
+    Ended::without_answer(match of_socket {
+        _ if error.is_parse() => Transport::Malformed,
+        Some(error) => why(error),
+        None => Transport::Closed,
+    })
 }
 
 /// How large the head of an answer may be.

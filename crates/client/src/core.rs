@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use goodput_clock::Timestamp;
-use goodput_policy::attempt::{AttemptResult, FailureClass};
+use goodput_policy::attempt::{AttemptResult, FailureClass, Reply, Transport};
 use goodput_policy::retry::{Call, LayerCounters, Layers, Outcome, Step, StopReason};
 use slab::Slab;
 
@@ -100,6 +100,7 @@ impl<O: Observer> Core<O> {
             began: now,
             in_line: Duration::ZERO,
             unsent: 0,
+            turned_away: false,
             answer: None,
             reply: begin.reply,
         });
@@ -139,7 +140,7 @@ impl<O: Observer> Core<O> {
                 phase @ (Phase::InLine | Phase::Connection(_) | Phase::Stream(..)) => {
                     let unsent = running.is_unsent(now, &phase);
                     self.let_go(now, phase);
-                    let ended = Ended { unsent, ..Ended::failed(FailureClass::Timeout) };
+                    let ended = Ended { unsent, ..Ended::without_answer(Transport::Timeout) };
                     self.end_attempt(shared, now, slot, ended);
                 }
             }
@@ -202,7 +203,9 @@ impl<O: Observer> Core<O> {
         running.phase = Phase::Backoff;
         if now > running.until {
             ended.result = AttemptResult::Failure(FailureClass::Timeout);
+            (ended.reply, ended.turned_away) = (Reply::None(Transport::Timeout), false);
         }
+        running.turned_away = ended.turned_away;
         running.unsent += u32::from(ended.unsent);
         running.answer = ended.answer.or(running.answer.take());
         self.attempts_in_flight -= 1;
@@ -212,6 +215,7 @@ impl<O: Observer> Core<O> {
             at: now,
             service: running.sent.map(|sent| now.since(sent)),
             result: ended.result,
+            reply: ended.reply,
             unsent: ended.unsent,
         });
         let step = running.call.on_result(now, ended.result, &mut self.layers);
@@ -244,6 +248,7 @@ impl<O: Observer> Core<O> {
             attempts: running.number,
             unsent: running.unsent,
             sent: running.sent,
+            turned_away: running.turned_away,
         });
         if let Some(reply) = running.reply {
             let end = CallEnd {

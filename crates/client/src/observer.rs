@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use goodput_clock::Timestamp;
-use goodput_policy::attempt::AttemptResult;
+use goodput_policy::attempt::{AttemptResult, Reply};
 use goodput_policy::retry::{Outcome, StopReason};
 
 /// What became of an attempt.
@@ -19,6 +19,8 @@ pub struct AttemptEnd {
     pub service: Option<Duration>,
     /// The result that the layers were told.
     pub result: AttemptResult,
+    /// What it was answered with.
+    pub reply: Reply,
     /// Whether the caps on connections kept it from having one for the larger part of its time-out,
     /// or a limit of this process did: a failure of the measurement.
     pub unsent: bool,
@@ -41,6 +43,8 @@ pub struct RequestEnd {
     pub unsent: u32,
     /// When its last attempt was handed to a connection; none where it never was.
     pub sent: Option<Timestamp>,
+    /// Whether its last attempt was turned away by a lever at a server's edge.
+    pub turned_away: bool,
 }
 
 /// Is told facts as they happen, in order of time, under the client's lock: it must not block.

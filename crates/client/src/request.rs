@@ -6,6 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use goodput_policy::attempt::AttemptResult;
 use goodput_policy::deadline::{ATTEMPT_COUNT, GRPC_TIMEOUT, REFUSAL_REASON, format_grpc_timeout};
+use goodput_policy::limiter::Refusal;
 use goodput_policy::retry::Outcome;
 use http::header::HOST;
 use http::uri::{Authority, PathAndQuery, Scheme};
@@ -54,6 +55,11 @@ impl Answer {
 pub(crate) fn result_of(status: StatusCode, headers: &HeaderMap) -> AttemptResult {
     let reason = headers.get(REFUSAL_REASON).and_then(|reason| reason.to_str().ok());
     AttemptResult::of_status(status.as_u16(), reason)
+}
+
+/// Whether an answer says that a lever turned its attempt away at a server's edge.
+pub(crate) fn was_turned_away(headers: &HeaderMap) -> bool {
+    headers.get(REFUSAL_REASON).is_some_and(|reason| *reason == Refusal::NotAdmitted.name())
 }
 
 /// What became of a call.

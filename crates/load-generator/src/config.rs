@@ -21,6 +21,9 @@ pub struct GeneratorConfig {
     pub scale: Scale,
     /// When scenario time begins. A little in the future leaves time to start.
     pub epoch: Instant,
+    /// How long the load goes on after the scenario's end, in scenario time and uncounted, for what is
+    /// open then to be seen to end; it stops earlier once nothing is.
+    pub watch: Duration,
     /// How long requests in flight may take to end after the last arrival, in wall time.
     pub drain: Duration,
     /// The control plane; none where the caller holds the only handle.
@@ -36,6 +39,7 @@ impl GeneratorConfig {
             target: target.into(),
             scale: Scale::REAL,
             epoch: Instant::now() + Duration::from_millis(20),
+            watch: Duration::ZERO,
             drain: Duration::from_secs(5),
             control: None,
         }

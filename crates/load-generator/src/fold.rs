@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use goodput_client::{AttemptEnd, Observer, RequestEnd};
 use goodput_clock::{Scale, Timestamp};
-use goodput_policy::attempt::{AttemptResult, FailureClass};
+use goodput_policy::attempt::{AttemptResult, FailureClass, Reply};
 use goodput_policy::retry::{Outcome, StopReason};
-use goodput_runlog::{ClientRecorder, RequestEnd as End, RequestEnded};
+use goodput_runlog::{ClientRecorder, OutcomeKey, RequestEnd as End, RequestEnded};
+use goodput_scenario::Scenario;
 
 use crate::metrics::Hot;
 
@@ -19,15 +20,17 @@ pub(crate) struct Fold {
 }
 
 impl Fold {
-    pub(crate) fn new(hot: Hot, scale: Scale) -> Self {
-        Self { recorder: recorder(), hot, scale }
+    pub(crate) fn new(recorder: ClientRecorder, hot: Hot, scale: Scale) -> Self {
+        Self { recorder, hot, scale }
     }
 }
 
-/// A recorder that knows the names of failure classes and reasons.
-pub(crate) fn recorder() -> ClientRecorder {
+/// A recorder of a scenario's run that knows the names of failure classes and reasons.
+pub(crate) fn recorder(scenario: &Scenario) -> ClientRecorder {
     let classes = FailureClass::ALL.map(FailureClass::name);
     ClientRecorder::new(&classes, &StopReason::ALL.map(StopReason::name))
+        .with_life(scenario.life())
+        .ending(Timestamp::ZERO + scenario.duration)
 }
 
 impl Observer for Fold {
@@ -54,7 +57,11 @@ impl Observer for Fold {
             AttemptResult::Success => None,
             AttemptResult::Failure(class) => Some(class as usize),
         };
-        self.recorder.attempt_ended(end.at, failure);
+        let outcome = match end.reply {
+            Reply::Status(status) => OutcomeKey::Status(status),
+            Reply::None(transport) => OutcomeKey::Transport(transport.name()),
+        };
+        self.recorder.attempt_ended(end.at, failure, outcome);
     }
 
     fn on_not_retried(&mut self, at: Timestamp, _layer: usize, reason: StopReason) {
@@ -79,6 +86,7 @@ impl Observer for Fold {
                 intended: request.intended,
                 sent: request.sent.unwrap_or(request.at),
                 attempts: request.attempts,
+                turned_away: request.turned_away,
             },
         );
         let duration = self.scale.to_wall(request.at.since(request.intended));

@@ -14,7 +14,7 @@ use goodput_clock::Timestamp;
 use goodput_control::{Listener, load_plane};
 use goodput_policy::lever::Lever;
 use goodput_policy::retry::{LayerCounters, Layers};
-use goodput_runlog::{ClientRecorder, ClientWindow, Totals};
+use goodput_runlog::{ClientRecorder, ClientWindow, Cohort, Recorded, Totals};
 use goodput_scenario::schedule::Schedule;
 use goodput_scenario::{Protocol as ScenarioProtocol, Scenario};
 use tokio::runtime::Runtime;
@@ -41,6 +41,8 @@ pub struct FinishedWindow {
 pub struct GeneratorReport {
     /// The windows that had not been handed out before, of the time after the last arrival too.
     pub windows: Vec<FinishedWindow>,
+    /// What became of the requests that arrived in each second.
+    pub cohorts: Vec<(u64, Cohort)>,
     /// Histograms over the whole run.
     pub totals: Totals,
     /// Requests that the schedule asked for; what fell into a halt is left out.
@@ -70,6 +72,7 @@ pub struct GeneratorReport {
 pub struct Generator {
     board: Arc<Board>,
     windows: Receiver<FinishedWindow>,
+    cohorts: Receiver<(u64, Cohort)>,
     thread: Option<JoinHandle<Account>>,
     control: Option<Listener>,
     clock: WallClock,
@@ -102,8 +105,10 @@ impl Generator {
             }
         };
         let scenario = config.scenario;
-        let schedule = Schedule::new(&scenario.load, scenario.duration, config.seed);
+        let watched = scenario.duration + config.watch;
+        let schedule = Schedule::new(&scenario.load, watched, config.seed);
         let (sender, windows) = mpsc::channel();
+        let (cohort_sender, cohorts) = mpsc::channel();
         let load = LoadThread {
             board: Arc::clone(&board),
             clock,
@@ -113,14 +118,16 @@ impl Generator {
             requests,
             clients: scenario.client.clients.max(1),
             deadline: scenario.client.deadline,
+            ends: Timestamp::ZERO + scenario.duration,
             drain: config.drain,
             windows: sender,
+            cohorts: cohort_sender,
             progress: Progress::default(),
         };
         let thread = std::thread::Builder::new()
             .name("load".to_owned())
             .spawn(move || carry_out(&runtime, load))?;
-        Ok(Self { board, windows, thread: Some(thread), control, clock })
+        Ok(Self { board, windows, cohorts, thread: Some(thread), control, clock })
     }
 
     /// Where the control plane listens.
@@ -182,10 +189,11 @@ impl Generator {
         let Account { progress, drained, ended, recorder, layers, connects } = account;
         let lag = recorder.send_lag_quantile(0.99);
         let (good, unsent) = (recorder.good_total(), recorder.unsent_total());
-        let (rest, totals) = recorder.finish(ended);
-        let rest = rest.into_iter().map(|(second, window)| FinishedWindow { second, window });
+        let Recorded { windows, cohorts, totals } = recorder.finish(ended);
+        let rest = windows.into_iter().map(|(second, window)| FinishedWindow { second, window });
         GeneratorReport {
             windows: self.windows.try_iter().chain(rest).collect(),
+            cohorts: self.cohorts.try_iter().chain(cohorts).collect(),
             totals,
             scheduled: progress.scheduled,
             offered: progress.offered,
@@ -231,7 +239,7 @@ impl Account {
     fn take(board: &Board, ended: Timestamp, progress: Progress, drained: bool) -> Self {
         let connects = board.client.status().connects;
         let (layers, recorder) = board.client.with_layers(|layers, fold| {
-            (by_name(layers), std::mem::replace(&mut fold.recorder, recorder()))
+            (by_name(layers), std::mem::replace(&mut fold.recorder, ClientRecorder::new(&[], &[])))
         });
         Self { progress, drained, ended, recorder, layers, connects }
     }
@@ -250,7 +258,7 @@ fn board(config: &GeneratorConfig, target: Target, clock: WallClock) -> Result<B
         started: SystemTime::now() + config.epoch.saturating_duration_since(Instant::now()),
     };
     let (metrics, hot) = metrics(&told, config.scale, &run)?;
-    let fold = Fold::new(hot, config.scale);
+    let fold = Fold::new(recorder(scenario), hot, config.scale);
     let client = Client::new(client_config(scenario, target, config), clock, fold);
     let figures = Figures {
         load: LoadFigures { rate: scenario.load.rate.per_second(), ..LoadFigures::default() },

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use goodput_client::{Alarm, WallClock};
 use goodput_clock::{Rate, Timestamp};
+use goodput_runlog::Cohort;
 use goodput_scenario::schedule::Schedule;
 
 use crate::board::{Board, Command, LoadFigures, locked};
@@ -26,8 +27,11 @@ pub(crate) struct LoadThread {
     pub(crate) requests: Requests,
     pub(crate) clients: u32,
     pub(crate) deadline: Option<Duration>,
+    /// When the run ends: arrivals from here on are not counted.
+    pub(crate) ends: Timestamp,
     pub(crate) drain: Duration,
     pub(crate) windows: Sender<FinishedWindow>,
+    pub(crate) cohorts: Sender<(u64, Cohort)>,
     pub(crate) progress: Progress,
 }
 
@@ -132,7 +136,8 @@ impl LoadThread {
         if self.progress.halted {
             return 0;
         }
-        self.schedule.count_until(self.clock.now()) - self.schedule.taken()
+        let due = self.schedule.count_until(self.clock.now().min(self.ends));
+        due.saturating_sub(self.schedule.taken())
     }
 
     fn set_rate(&mut self, now: Timestamp, rate: Rate) {
@@ -161,7 +166,9 @@ impl LoadThread {
                 continue;
             }
             issued += 1;
-            self.progress.scheduled += 1;
+            let counted = u64::from(at < self.ends);
+            self.progress.scheduled += counted;
+            self.progress.offered += counted;
             self.send(at);
             if issued % LOOK == 0 {
                 now = self.clock.now();
@@ -172,7 +179,6 @@ impl LoadThread {
     fn send(&mut self, at: Timestamp) {
         let client = self.progress.next_client;
         self.progress.next_client = (client + 1) % self.clients;
-        self.progress.offered += 1;
         let deadline = self.deadline.map_or(Timestamp::MAX, |deadline| at + deadline);
         let request = self.requests.next();
         self.board.client.send(client, at, deadline, request);
@@ -191,11 +197,18 @@ impl LoadThread {
         let status = board.client.status();
         let progress = &self.progress;
         let rate = progress.rate.unwrap_or_else(|| board.load.rate_at(now));
+        let (ends, mut nothing_left) = (self.ends, false);
         board.client.with_layers(|layers, fold| {
             while let Some((second, window)) = fold.recorder.next_window(now) {
                 // Whoever does not listen does not want them.
                 let _ = self.windows.send(FinishedWindow { second, window });
             }
+            while let Some(cohort) = fold.recorder.next_cohort() {
+                let _ = self.cohorts.send(cohort);
+            }
+            // What the run left open has ended, so that there is nothing more to watch.
+            let seconds = ends.elapsed().as_secs();
+            nothing_left = now >= ends && fold.recorder.open_before(seconds) == 0;
             fold.hot.flush();
             let load = LoadFigures {
                 rate,
@@ -208,6 +221,7 @@ impl LoadThread {
             board.metrics.update(now, layers, load);
             board.publish(load, layers);
         });
+        self.progress.stopped |= nothing_left;
     }
 
     /// A second of scenario time, or a tenth of wall time where that is shorter.

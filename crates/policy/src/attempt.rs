@@ -68,6 +68,80 @@ impl AttemptResult {
     }
 }
 
+/// What an attempt was answered with, as its caller can name it.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Reply {
+    /// An answer of this HTTP status.
+    Status(u16),
+    /// No answer.
+    None(Transport),
+}
+
+impl Reply {
+    /// What an engine without sockets has in the place of an answer: the status or the error that
+    /// stands for this result.
+    pub const fn of(result: AttemptResult) -> Self {
+        match result {
+            AttemptResult::Success => Self::Status(200),
+            AttemptResult::Failure(class) => match class {
+                FailureClass::Timeout => Self::None(Transport::Timeout),
+                FailureClass::Connect => Self::None(Transport::Reset),
+                FailureClass::Overloaded => Self::Status(503),
+                FailureClass::Expired => Self::Status(504),
+                FailureClass::Error => Self::Status(500),
+            },
+        }
+    }
+}
+
+/// Why an attempt got no answer.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub enum Transport {
+    /// None came within the attempt's time-out.
+    Timeout,
+    /// Nobody listens where the attempt was to go.
+    Refused,
+    /// The host or its network cannot be reached.
+    Unreachable,
+    /// The peer reset the connection.
+    Reset,
+    /// The connection was closed before the answer was whole.
+    Closed,
+    /// What came is no HTTP.
+    Malformed,
+    /// The answer was larger than the caller may keep.
+    TooLarge,
+    /// This process's own limits, such as on open files or ports, allowed no connection.
+    OwnLimit,
+}
+
+impl Transport {
+    /// The name in files and metrics.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Timeout => "timeout",
+            Self::Refused => "refused",
+            Self::Unreachable => "unreachable",
+            Self::Reset => "reset",
+            Self::Closed => "closed",
+            Self::Malformed => "malformed",
+            Self::TooLarge => "too-large",
+            Self::OwnLimit => "own-limit",
+        }
+    }
+
+    /// The class that layers are told.
+    pub const fn class(self) -> FailureClass {
+        match self {
+            Self::Timeout => FailureClass::Timeout,
+            Self::Refused | Self::Unreachable | Self::Reset | Self::Closed | Self::OwnLimit => {
+                FailureClass::Connect
+            }
+            Self::Malformed | Self::TooLarge => FailureClass::Error,
+        }
+    }
+}
+
 /// The reason of a gateway that found no connection to its upstream.
 pub const UPSTREAM_CONNECT: &str = "upstream-connect";
 

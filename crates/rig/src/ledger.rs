@@ -7,7 +7,7 @@ use goodput_clock::{Scale, Timestamp};
 use goodput_fault_injector::{InjectorEvent, InjectorEventKind};
 use goodput_load_generator::FinishedWindow;
 use goodput_policy::lever::Lever;
-use goodput_runlog::{Event, EventKind, Observer, Window};
+use goodput_runlog::{Cohort, Event, EventKind, Observer, Window};
 use goodput_scenario::Scenario;
 
 use crate::assembly::Assembly;
@@ -22,6 +22,8 @@ pub(crate) struct Ledger<'a> {
     /// How many windows the run has; what comes after its end is not part of it.
     seconds: u64,
     windows: Vec<Window>,
+    /// What became of the requests that arrived in each second.
+    cohorts: BTreeMap<u64, Cohort>,
     events: Vec<Event>,
     observer: &'a mut dyn Observer,
 }
@@ -41,6 +43,7 @@ impl<'a> Ledger<'a> {
             watches,
             seconds: scenario.duration.as_secs(),
             windows: Vec::new(),
+            cohorts: BTreeMap::new(),
             events: Vec::new(),
             observer,
         }
@@ -69,6 +72,11 @@ impl<'a> Ledger<'a> {
             self.assembly.push_client(finished.second, finished.window);
         }
         self.assemble();
+    }
+
+    /// Takes what became of the requests of each second, once the run is over.
+    pub(crate) fn on_cohorts(&mut self, cohorts: &[(u64, Cohort)]) {
+        self.cohorts.extend(cohorts.iter().copied());
     }
 
     /// Takes what the fault injector did.
@@ -156,6 +164,9 @@ impl<'a> Ledger<'a> {
         }
         while let Some(window) = self.assembly.force() {
             self.window(window);
+        }
+        for window in &mut self.windows {
+            window.client.cohort = self.cohorts.get(&window.second).copied().unwrap_or_default();
         }
         self.events.sort_by_key(|event| event.at);
         (self.windows, self.events)

@@ -60,6 +60,7 @@ async fn on_stage(
         seed: options.seed,
         scale: options.scale,
         epoch,
+        watch: options.scenario.watch(),
         drain: Duration::ZERO,
         control: options.load_control.as_ref().map(|control| control.config.clone()),
         ..GeneratorConfig::new(options.scenario.clone(), stage.target.clone())
@@ -134,7 +135,8 @@ impl Run<'_> {
             if cancel.is_cancelled() {
                 return Ending::Interrupted;
             }
-            if Instant::now() >= end {
+            // The load goes on for a while, uncounted, until what is open has been seen to end.
+            if Instant::now() >= end && self.generator.is_finished() {
                 return Ending::Completed;
             }
         }
@@ -203,6 +205,7 @@ impl Run<'_> {
             ledger.on_injector(event);
         }
         ledger.on_load_windows(report.windows.iter().cloned());
+        ledger.on_cohorts(&report.cohorts);
         let integrity = integrity(options, stage, &ledger, &report, &play);
         let (windows, events) = ledger.close(seconds);
         RunLog {

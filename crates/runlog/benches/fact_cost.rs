@@ -5,7 +5,7 @@
 use std::time::{Duration, Instant};
 
 use goodput_clock::Timestamp;
-use goodput_runlog::{ClientRecorder, RequestEnd, RequestEnded};
+use goodput_runlog::{ClientRecorder, OutcomeKey, RequestEnd, RequestEnded};
 
 const ROUNDS: u64 = 5_000_000;
 const FACTS_A_ROUND: u64 = 6;
@@ -21,9 +21,12 @@ fn main() {
         recorder.attempt_began(now);
         recorder.attempt_sent(now, 1);
         recorder.send_lag(now, Duration::from_nanos(i % 1_000_000));
-        recorder.attempt_ended(now, None);
+        recorder.attempt_ended(now, None, OutcomeKey::Status(200));
         let end = RequestEnd::Good;
-        recorder.request_ended(now, &RequestEnded { end, intended: sent, sent, attempts: 1 });
+        recorder.request_ended(
+            now,
+            &RequestEnded { end, intended: sent, sent, attempts: 1, turned_away: false },
+        );
         while recorder.next_window(now).is_some() {}
     }
     let nanos = began.elapsed().as_nanos() as f64 / (ROUNDS * FACTS_A_ROUND) as f64;

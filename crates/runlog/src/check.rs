@@ -1,7 +1,7 @@
 //! What a run log may hold: a log from outside can claim anything.
 
 use crate::json::RunLogError;
-use crate::model::{ClientWindow, Integrity, Quantiles, RunLog, TierWindow};
+use crate::model::{ClientWindow, Cohort, Integrity, Quantiles, RunLog, TierWindow};
 
 impl RunLog {
     /// Checks sizes and figures.
@@ -67,7 +67,15 @@ impl ClientWindow {
             self.send_lag.count,
         ];
         counted("a count of the client", counts)?;
-        for classes in [&self.failed, &self.attempts_failed, &self.suppressed] {
+        let Cohort { arrived, good, failed, turned_away } = self.cohort;
+        counted("a count of a cohort", [arrived, good, failed, turned_away])?;
+        if good + failed > arrived || turned_away > failed {
+            return Err(RunLogError::Inconsistent(format!(
+                "of {arrived} requests {good} were good, {failed} failed, and {turned_away} of those \
+                 were turned away"
+            )));
+        }
+        for classes in [&self.failed, &self.attempts_failed, &self.suppressed, &self.outcomes] {
             at_most("classes in a window", classes.len(), RunLog::CLASSES_MAX)?;
             counted("a count of the client", classes.values().copied())?;
         }

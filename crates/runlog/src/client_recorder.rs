@@ -3,8 +3,10 @@ use std::time::Duration;
 
 use goodput_clock::Timestamp;
 
+use crate::cohorts::Cohorts;
 use crate::histogram::Histogram;
-use crate::model::{ClientWindow, Totals};
+use crate::model::{ClientWindow, Cohort, Totals};
+use crate::outcomes::{OutcomeKey, Outcomes};
 
 /// What became of a request.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -30,6 +32,20 @@ pub struct RequestEnded {
     pub sent: Timestamp,
     /// How many attempts it made.
     pub attempts: u32,
+    /// Whether its last attempt was turned away by a lever at a server's edge; read only where the
+    /// request failed.
+    pub turned_away: bool,
+}
+
+/// What a recording came to.
+#[derive(Clone, Debug, Default)]
+pub struct Recorded {
+    /// The windows that had not been handed out.
+    pub windows: Vec<(u64, ClientWindow)>,
+    /// The cohorts that had not been handed out, by the second of their arrival.
+    pub cohorts: Vec<(u64, Cohort)>,
+    /// Figures over the whole run.
+    pub totals: Totals,
 }
 
 /// Folds what a load generator does into windows of one second, one call a fact.
@@ -39,6 +55,12 @@ pub struct RequestEnded {
 /// their generators were. For this a finished window waits until an arrival of a later one has been
 /// issued, or for [`ClientRecorder::GRACE`]. An arrival that is issued later still counts in the oldest
 /// window that has not been handed out: it is never lost, and the totals are exact.
+///
+/// Apart from the windows each second has a [`Cohort`]: what became of the requests that arrived in it. A
+/// cohort is handed out once nothing can change it any more, a request's life after its second.
+///
+/// A run may be watched beyond its end ([`ClientRecorder::ending`]), so that what it left open is seen to
+/// end: arrivals after the end count in windows and cohorts of their own seconds, and not in the totals.
 ///
 /// `now` must not decrease; an earlier one counts as the latest that was seen. Between two windows
 /// memory is constant, and no call but the first of a second allocates.
@@ -58,6 +80,10 @@ pub struct ClientRecorder {
     latency: Histogram,
     send_lag: Histogram,
     totals: TotalCounts,
+    cohorts: Cohorts,
+    outcomes: Outcomes,
+    /// What is due from here on is not part of the totals.
+    ends: Timestamp,
 }
 
 impl ClientRecorder {
@@ -79,14 +105,35 @@ impl ClientRecorder {
             latency: Histogram::new(),
             send_lag: Histogram::new(),
             totals: TotalCounts::default(),
+            cohorts: Cohorts::new(Self::LIFE),
+            outcomes: Outcomes::default(),
+            ends: Timestamp::MAX,
         }
+    }
+
+    /// How long a request may live, where [`ClientRecorder::with_life`] says nothing else.
+    pub const LIFE: Duration = Duration::from_mins(5);
+
+    /// Expects requests that live so long at most.
+    #[must_use]
+    pub fn with_life(mut self, life: Duration) -> Self {
+        self.cohorts = Cohorts::new(life);
+        self
+    }
+
+    /// Counts in the totals only what was due before `ends`.
+    #[must_use]
+    pub fn ending(mut self, ends: Timestamp) -> Self {
+        self.ends = ends;
+        self
     }
 
     /// A new request of the schedule was issued, which was due at `intended`.
     pub fn offered(&mut self, now: Timestamp, intended: Timestamp) {
         self.roll(now);
         self.issued = self.issued.max(intended);
-        self.totals.offered += 1;
+        self.cohorts.arrived(intended);
+        self.totals.offered += u64::from(intended < self.ends);
         self.gauges.requests += 1;
         let second = intended.as_nanos() / SECOND;
         if second >= self.second || self.waiting.is_empty() {
@@ -113,9 +160,11 @@ impl ClientRecorder {
         self.now.retries += u64::from(number > 1);
     }
 
-    /// An attempt that began has ended, well or with a failure of the class of this index.
-    pub fn attempt_ended(&mut self, now: Timestamp, failure: Option<usize>) {
+    /// An attempt that began has ended with this outcome, well or with a failure of the class of this
+    /// index.
+    pub fn attempt_ended(&mut self, now: Timestamp, failure: Option<usize>, outcome: OutcomeKey) {
         self.roll(now);
+        self.outcomes.count(outcome);
         self.gauges.attempts = self.gauges.attempts.saturating_sub(1);
         if let Some(class) = failure {
             self.now.attempts_failed[slot(class, &self.classes)] += 1;
@@ -138,19 +187,27 @@ impl ClientRecorder {
     pub fn request_ended(&mut self, now: Timestamp, request: &RequestEnded) {
         self.roll(now);
         self.gauges.requests = self.gauges.requests.saturating_sub(1);
-        self.totals.request(request.attempts);
+        let good = request.end == RequestEnd::Good;
+        self.cohorts.ended(request.intended, good, request.turned_away);
+        let counted = request.intended < self.ends;
+        if counted {
+            self.totals.request(request.attempts);
+        }
         match request.end {
             RequestEnd::Good => {
                 self.now.good += 1;
-                self.totals.good += 1;
                 self.latency.record(now.since(request.intended));
-                self.totals.service.record(now.since(request.sent));
+                if counted {
+                    self.totals.good += 1;
+                    self.totals.latency.record(now.since(request.intended));
+                    self.totals.service.record(now.since(request.sent));
+                }
             }
             RequestEnd::Late => self.now.late += 1,
             RequestEnd::Failed(class) => self.now.failed[slot(class, &self.classes)] += 1,
             RequestEnd::Unsent => {
                 self.now.unsent += 1;
-                self.totals.unsent += 1;
+                self.totals.unsent += u64::from(counted);
             }
         }
     }
@@ -175,6 +232,17 @@ impl ClientRecorder {
         let (second, _) = self.waiting.front()?;
         let end = Timestamp::from_secs(second + 1);
         if self.issued >= end || now >= end + Self::GRACE { self.waiting.pop_front() } else { None }
+    }
+
+    /// Takes the oldest cohort that is decided, with its second: all of its requests have ended, or are
+    /// older than one may get.
+    pub fn next_cohort(&mut self) -> Option<(u64, Cohort)> {
+        self.cohorts.next()
+    }
+
+    /// How many requests that were due before this second have not ended.
+    pub fn open_before(&self, second: u64) -> u64 {
+        self.cohorts.open_before(second)
     }
 
     /// The share `quantile` of all requests so far was sent no later than this after its intended
@@ -215,15 +283,20 @@ impl ClientRecorder {
         self.gauges.connections
     }
 
-    /// Ends the recording at `now`: hands out the windows that are left, the last of which may be cut
-    /// short, and the totals. A last window in which nothing could happen yet is left out.
-    pub fn finish(mut self, now: Timestamp) -> (Vec<(u64, ClientWindow)>, Totals) {
+    /// Ends the recording at `now`: hands out the windows and the cohorts that are left, the last of
+    /// which may be cut short, and the totals. A last window in which nothing could happen yet is left
+    /// out.
+    pub fn finish(mut self, now: Timestamp) -> Recorded {
         self.roll(now);
         let begun = now.as_nanos() > self.second * SECOND;
-        if begun || self.now != Counts::default() {
+        if begun || self.now != Counts::default() || !self.outcomes.is_empty() {
             self.close();
         }
-        (self.waiting.into(), self.totals.into_totals())
+        Recorded {
+            windows: self.waiting.into(),
+            cohorts: self.cohorts.finish(),
+            totals: self.totals.into_totals(),
+        }
     }
 
     /// Closes every window that has ended by `now`.
@@ -246,6 +319,8 @@ impl ClientRecorder {
             retries: counts.retries,
             attempts_failed: named(&counts.attempts_failed, &self.classes),
             suppressed: named(&counts.suppressed, &self.reasons),
+            outcomes: self.outcomes.take(),
+            cohort: Cohort::default(),
             attempts_in_flight: self.gauges.attempts,
             requests_in_flight: self.gauges.requests,
             connections: self.gauges.connections,
@@ -253,11 +328,13 @@ impl ClientRecorder {
             latency: self.latency.quantiles(),
             send_lag: self.send_lag.quantiles(),
         };
-        self.totals.latency.merge(&self.latency);
-        self.totals.send_lag.merge(&self.send_lag);
+        if self.second * SECOND < self.ends.as_nanos() {
+            self.totals.send_lag.merge(&self.send_lag);
+        }
         self.latency.clear();
         self.send_lag.clear();
         self.waiting.push_back((self.second, window));
+        self.cohorts.roll(Timestamp::from_nanos(self.end));
         self.second += 1;
         self.end = self.end.saturating_add(SECOND);
     }

@@ -48,7 +48,7 @@ pub enum RunLogError {
 
 impl RunLog {
     /// The version of the shape that this crate writes and reads.
-    pub const SCHEMA: u32 = 1;
+    pub const SCHEMA: u32 = 2;
     /// The largest text that is read, in bytes.
     pub const BYTES_MAX: usize = 512 << 20;
     /// The most windows: eleven and a half days of scenario time.
@@ -61,6 +61,8 @@ impl RunLog {
     pub const BUCKETS_MAX: usize = 100_000;
     /// The most classes or reasons that a window tells apart.
     pub const CLASSES_MAX: usize = 64;
+    /// The most statuses and transport errors that a window tells apart.
+    pub const OUTCOMES_MAX: usize = 32;
     /// The largest count, some 10^12: as many windows as there may be add up without an overflow.
     pub const COUNT_MAX: u64 = 1 << 40;
 
@@ -160,15 +162,15 @@ mod tests {
     #[test]
     fn another_schema_is_refused_before_its_shape_is_read() {
         let error = RunLog::from_json("{\"schema\": 99, \"rows\": []}").unwrap_err();
-        assert!(matches!(error, RunLogError::Schema { found: 99, expected: 1 }), "{error}");
+        assert!(matches!(error, RunLogError::Schema { found: 99, expected: 2 }), "{error}");
     }
 
     #[test]
     fn what_is_no_run_log_is_refused_with_an_example() {
-        for text in ["", "[]", "{}", "{\"schema\": 1}", "\u{0}", "{\"schema\": -1}"] {
+        for text in ["", "[]", "{}", "{\"schema\": 2}", "\u{0}", "{\"schema\": -1}"] {
             let error = RunLog::from_json(text).unwrap_err();
             assert!(matches!(error, RunLogError::Malformed(_)), "{text}: {error}");
-            assert!(error.to_string().contains("{\"schema\": 1}"), "{error}");
+            assert!(error.to_string().contains("{\"schema\": 2}"), "{error}");
         }
     }
 

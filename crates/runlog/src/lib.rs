@@ -6,20 +6,23 @@
 
 mod check;
 mod client_recorder;
+mod cohorts;
 mod figures;
 mod histogram;
 mod json;
 mod model;
 mod observe;
+mod outcomes;
 mod tier_sampler;
 
-pub use client_recorder::{ClientRecorder, RequestEnd, RequestEnded};
+pub use client_recorder::{ClientRecorder, Recorded, RequestEnd, RequestEnded};
 pub use figures::Figures;
 pub use histogram::{Histogram, bucket_quantile};
 pub use json::RunLogError;
 pub use model::{
-    ClientWindow, Ending, EngineKind, Event, EventKind, Integrity, Meta, Quantiles, RunLog,
+    ClientWindow, Cohort, Ending, EngineKind, Event, EventKind, Integrity, Meta, Quantiles, RunLog,
     TierWindow, Totals, Window,
 };
 pub use observe::{Cancel, Observer};
+pub use outcomes::OutcomeKey;
 pub use tier_sampler::{Restarted, TierSample, TierSampler};

@@ -124,6 +124,14 @@ pub struct ClientWindow {
     pub suppressed: BTreeMap<String, u64>,
     /// Attempts on the wire or waiting for a connection, at the end of the window.
     pub attempts_in_flight: u64,
+    /// Attempts that ended, by the status of their answer (`200`, `503`) or, where none came, by what the
+    /// transport said (`timeout`, `refused`); what is beyond [`RunLog::OUTCOMES_MAX`] kinds is `other`.
+    #[serde(default)]
+    pub outcomes: BTreeMap<String, u64>,
+    /// What became of the requests that arrived in this window, whenever they ended. Known only when
+    /// they have: empty in a window that is handed out while the run goes on.
+    #[serde(default)]
+    pub cohort: Cohort,
     /// Requests that have not ended, at the end of the window.
     pub requests_in_flight: u64,
     /// Connections open at the end of the window.
@@ -134,6 +142,27 @@ pub struct ClientWindow {
     pub latency: Quantiles,
     /// Actual minus intended send time.
     pub send_lag: Quantiles,
+}
+
+/// What became of the requests that arrived in a window. What neither ended well nor failed was still
+/// open when the run stopped watching.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Deserialize, Serialize, JsonSchema)]
+pub struct Cohort {
+    /// Requests that arrived.
+    pub arrived: u64,
+    /// Of these, requests that ended well and in time.
+    pub good: u64,
+    /// Of these, requests that ended otherwise.
+    pub failed: u64,
+    /// Of those that failed, requests whose last attempt a lever turned away at a server's edge.
+    pub turned_away: u64,
+}
+
+impl Cohort {
+    /// Requests that had not ended.
+    pub const fn open(&self) -> u64 {
+        self.arrived.saturating_sub(self.good).saturating_sub(self.failed)
+    }
 }
 
 /// What a tier saw in a window.

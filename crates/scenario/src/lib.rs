@@ -6,6 +6,7 @@
 pub mod builtin;
 pub mod closed_form;
 mod error;
+mod life;
 mod model;
 pub mod numbers;
 mod parse;

@@ -25,6 +25,8 @@ pub(crate) struct Running {
     pub(crate) sent: Timestamp,
     /// For a gateway's request: the attempt that it is for.
     pub(crate) parent: Option<Key>,
+    /// Whether a lever turned its last attempt away.
+    pub(crate) turned_away: bool,
 }
 
 /// What a request waits for.
@@ -68,6 +70,7 @@ impl Calls {
             let step = running.call.begin_again(now, client, deadline, layers);
             (running.client, running.parent) = (client, parent);
             (running.intended, running.sent) = (now, now);
+            running.turned_away = false;
             return (slot, step);
         }
         let (call, step) = Call::begin(now, client, deadline, layers);
@@ -81,6 +84,7 @@ impl Calls {
             intended: now,
             sent: now,
             parent,
+            turned_away: false,
         });
         (slot, step)
     }

@@ -1,13 +1,13 @@
 //! The caller's side of a level: the load's clients before the first tier, a gateway before the next.
 
 use goodput_clock::{Seed, Timestamp};
-use goodput_policy::attempt::{AttemptResult, FailureClass};
+use goodput_policy::attempt::{AttemptResult, FailureClass, Reply};
 use goodput_policy::retry::{LayerConfig, Layers, Outcome, Step, StopReason};
-use goodput_runlog::{RequestEnd, RequestEnded};
+use goodput_runlog::{OutcomeKey, RequestEnd, RequestEnded};
 use goodput_scenario::Protocol;
 
 use crate::call::{Calls, Key, Phase};
-use crate::simulation::{Message, Simulation, Timer};
+use crate::simulation::{Answer, Message, Simulation, Timer};
 
 /// Who calls the tier of the same index.
 #[derive(Debug)]
@@ -120,7 +120,8 @@ impl Simulation<'_> {
         if self.cancels(level) {
             self.hang_up(level, timer.key, phase);
         }
-        self.end_attempt(level, timer.key.slot, AttemptResult::Failure(FailureClass::Timeout));
+        let timed_out = Answer::of(AttemptResult::Failure(FailureClass::Timeout));
+        self.end_attempt(level, timer.key.slot, timed_out);
         true
     }
 
@@ -136,11 +137,11 @@ impl Simulation<'_> {
     }
 
     /// An answer, or a connection's end, reaches the caller.
-    pub(crate) fn on_answer(&mut self, level: usize, key: Key, result: AttemptResult) -> bool {
+    pub(crate) fn on_answer(&mut self, level: usize, key: Key, answer: Answer) -> bool {
         if !self.callers[level].calls.is_current(key) {
             return false;
         }
-        self.end_attempt(level, key.slot, result);
+        self.end_attempt(level, key.slot, answer);
         true
     }
 
@@ -194,7 +195,8 @@ impl Simulation<'_> {
     }
 
     /// Takes what became of the running attempt.
-    fn end_attempt(&mut self, level: usize, slot: u32, result: AttemptResult) {
+    fn end_attempt(&mut self, level: usize, slot: u32, answer: Answer) {
+        let Answer { result, reply, turned_away } = answer;
         let now = self.now;
         let whole = match result {
             AttemptResult::Success => true,
@@ -205,13 +207,14 @@ impl Simulation<'_> {
         let Caller { layers, calls, connections, .. } = &mut self.callers[level];
         let running = calls.get(slot);
         let open = connections.give_back(running.client, whole);
+        running.turned_away = turned_away;
         let step = running.call().on_result(now, result, layers);
         if level == 0 {
             let failure = match result {
                 AttemptResult::Success => None,
                 AttemptResult::Failure(class) => Some(class as usize),
             };
-            self.recorder.attempt_ended(now, failure);
+            self.recorder.attempt_ended(now, failure, outcome(reply));
             if !open {
                 self.recorder.connection_closed(now);
             }
@@ -243,9 +246,10 @@ impl Simulation<'_> {
 
     fn end_request(&mut self, level: usize, slot: u32, outcome: Outcome) {
         let running = self.callers[level].calls.get(slot);
+        let turned_away = running.turned_away;
         if let Some(parent) = running.parent {
             self.callers[level].calls.end(slot);
-            return self.on_upstream_end(level - 1, parent, outcome);
+            return self.on_upstream_end(level - 1, parent, outcome, turned_away);
         }
         let end = match outcome {
             Outcome::Good => RequestEnd::Good,
@@ -257,6 +261,7 @@ impl Simulation<'_> {
             intended: running.intended,
             sent: running.sent,
             attempts: running.attempts(),
+            turned_away: running.turned_away,
         };
         self.recorder.request_ended(self.now, &ended);
         self.callers[level].calls.end(slot);
@@ -272,5 +277,13 @@ impl Simulation<'_> {
         if let Phase::Accepted(job) = phase {
             self.wire.push(at, Message::HungUp { level: index, job });
         }
+    }
+}
+
+/// How the run log names what an attempt ended with.
+const fn outcome(reply: Reply) -> OutcomeKey {
+    match reply {
+        Reply::Status(status) => OutcomeKey::Status(status),
+        Reply::None(transport) => OutcomeKey::Transport(transport.name()),
     }
 }

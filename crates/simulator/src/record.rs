@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, VecDeque};
 
 use goodput_clock::Timestamp;
 use goodput_runlog::{
-    ClientRecorder, ClientWindow, Ending, EngineKind, Event, EventKind, Integrity, Meta, Observer,
-    RunLog, TierWindow, Window,
+    ClientRecorder, ClientWindow, Cohort, Ending, EngineKind, Event, EventKind, Integrity, Meta,
+    Observer, Recorded, RunLog, TierWindow, Window,
 };
 
 use crate::simulation::Simulation;
@@ -40,21 +40,32 @@ impl Ledger {
         observer.on_window(&window);
         self.windows.push(window);
     }
+
+    /// Notes what became of the requests of a second. Those of a second that has no window are not part
+    /// of the run.
+    pub(crate) fn cohort(&mut self, second: u64, cohort: Cohort) {
+        if let Some(window) = self.windows.get_mut(second as usize) {
+            window.client.cohort = cohort;
+        }
+    }
 }
 
 impl Simulation<'_> {
     /// Ends the run: hands the last windows out and gives the log. A second that has not ended is left
     /// out.
     pub(crate) fn log(&mut self, ending: Ending, observer: &mut dyn Observer) -> RunLog {
-        let seconds = self.now.elapsed().as_secs();
+        let seconds = self.seconds();
         let recorder = std::mem::replace(&mut self.recorder, ClientRecorder::new(&[], &[]));
         let offered = recorder.offered_total();
-        let (rest, totals) = recorder.finish(self.now);
+        let Recorded { windows: rest, cohorts, totals } = recorder.finish(self.now);
         if self.ledger.windows.len() + self.ledger.tier_windows.len() < seconds as usize {
             self.close_tier_windows();
         }
         for (second, client) in rest.into_iter().filter(|(second, _)| *second < seconds) {
             self.ledger.window(second, client, observer);
+        }
+        for (second, cohort) in cohorts {
+            self.ledger.cohort(second, cohort);
         }
         let scenario = &self.options.scenario;
         let ledger = std::mem::take(&mut self.ledger);

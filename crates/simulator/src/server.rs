@@ -12,7 +12,7 @@ use goodput_runlog::{Histogram, TierWindow};
 use goodput_scenario as scenario;
 
 use crate::call::Key;
-use crate::simulation::{Message, Simulation};
+use crate::simulation::{Answer, Message, Simulation};
 
 /// A tier.
 #[derive(Debug)]
@@ -156,10 +156,10 @@ impl Simulation<'_> {
     }
 
     /// Sends the answer to an attempt, if anybody waits for it.
-    pub(crate) fn answer(&mut self, level: usize, key: Key, result: AttemptResult) {
+    pub(crate) fn answer(&mut self, level: usize, key: Key, answer: Answer) {
         if self.callers[level].calls.is_current(key) {
             let at = self.now + self.network_delay();
-            self.wire.push(at, Message::Answer { level: level as u8, key, result });
+            self.wire.push(at, Message::Answer { level: level as u8, key, answer });
         }
     }
 
@@ -180,7 +180,7 @@ impl Simulation<'_> {
                 *busy += ended.since(started);
                 if is_last {
                     counts.served += 1;
-                    self.answer(level, payload.key, AttemptResult::Success);
+                    self.answer(level, payload.key, Answer::of(AttemptResult::Success));
                 } else {
                     self.forward(level, payload);
                 }
@@ -196,13 +196,15 @@ impl Simulation<'_> {
 }
 
 /// What a caller sees of a refusal.
-pub(crate) const fn refused(reason: Refusal) -> AttemptResult {
-    AttemptResult::Failure(match reason {
+pub(crate) const fn refused(reason: Refusal) -> Answer {
+    let class = match reason {
         Refusal::Expired => FailureClass::Expired,
         // The connection is gone with the process.
         Refusal::Restart => FailureClass::Connect,
         Refusal::QueueFull | Refusal::SafetyCap | Refusal::Shed | Refusal::NotAdmitted => {
             FailureClass::Overloaded
         }
-    })
+    };
+    let turned_away = matches!(reason, Refusal::NotAdmitted);
+    Answer { turned_away, ..Answer::of(AttemptResult::Failure(class)) }
 }

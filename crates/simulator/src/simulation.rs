@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use goodput_clock::{Stream, Timestamp};
-use goodput_policy::attempt::{AttemptResult, FailureClass};
+use goodput_policy::attempt::{AttemptResult, FailureClass, Reply};
 use goodput_policy::lever::Lever;
 use goodput_policy::limiter::JobId;
 use goodput_policy::retry::StopReason;
@@ -25,8 +25,10 @@ use crate::timeline::Timeline;
 pub(crate) struct Simulation<'a> {
     pub(crate) options: &'a RunOptions,
     pub(crate) now: Timestamp,
-    /// When the run ends.
+    /// When the run ends; what is left open then is watched for a while.
     end: Timestamp,
+    /// How many arrivals the schedule had asked for by the run's end.
+    scheduled: Option<u64>,
     schedule: Schedule,
     /// When the next arrival is due.
     arrival: Timestamp,
@@ -68,11 +70,26 @@ pub(crate) enum Message {
     /// An attempt, with the nanoseconds that an answer is of use for ([`u64::MAX`] for ever).
     Request { level: u8, key: Key, remaining: u64 },
     /// What became of an attempt.
-    Answer { level: u8, key: Key, result: AttemptResult },
+    Answer { level: u8, key: Key, answer: Answer },
     /// The caller of a job has closed its connection.
     HungUp { level: u8, job: JobId },
     /// The caller of an attempt that a gateway may be forwarding has closed its connection.
     Abandoned { level: u8, key: Key },
+}
+
+/// What an attempt is answered with, or what takes the place of an answer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Answer {
+    pub(crate) result: AttemptResult,
+    pub(crate) reply: Reply,
+    /// Whether a lever turned the attempt away at a server's edge.
+    pub(crate) turned_away: bool,
+}
+
+impl Answer {
+    pub(crate) const fn of(result: AttemptResult) -> Self {
+        Self { result, reply: Reply::of(result), turned_away: false }
+    }
 }
 
 /// What can be due, in the order of precedence at one instant.
@@ -100,11 +117,16 @@ impl<'a> Simulation<'a> {
             Caller::new(tier.layers.clone(), 1, Protocol::Http1, *seed, &name)
         });
         let classes = FailureClass::ALL.map(FailureClass::name);
-        let mut schedule = Schedule::new(&scenario.load, scenario.duration, *seed);
+        // The load goes on while the run watches on: one that stops heals the system.
+        let watched = scenario.duration + scenario.watch();
+        let mut schedule = Schedule::new(&scenario.load, watched, *seed);
+        let end = Timestamp::ZERO + scenario.duration;
+        let reasons = StopReason::ALL.map(StopReason::name);
         Self {
             options,
             now: Timestamp::ZERO,
-            end: Timestamp::ZERO + scenario.duration,
+            end,
+            scheduled: None,
             arrival: schedule.peek().unwrap_or(Timestamp::MAX),
             schedule,
             deadline: client.deadline,
@@ -119,7 +141,9 @@ impl<'a> Simulation<'a> {
             network: *network,
             random: seed.stream("network"),
             timeline: Timeline::of(scenario),
-            recorder: ClientRecorder::new(&classes, &StopReason::ALL.map(StopReason::name)),
+            recorder: ClientRecorder::new(&classes, &reasons)
+                .with_life(scenario.life())
+                .ending(end),
             ledger: Ledger::default(),
             window_ends: SECOND,
             events: 0,
@@ -157,8 +181,7 @@ impl<'a> Simulation<'a> {
     /// end.
     pub(crate) fn step(&mut self, observer: &mut dyn Observer) -> Option<bool> {
         let (at, due) = self.next();
-        if at >= self.end {
-            self.now = self.end;
+        if at >= self.end && self.watched_enough(at, matches!(due, Due::WindowEnds)) {
             return None;
         }
         self.now = at;
@@ -193,6 +216,22 @@ impl<'a> Simulation<'a> {
         Some(false)
     }
 
+    /// Whether the run ends before what is due at `at`: it is over, and of what it left open nothing is
+    /// left, or it was watched for as long as it may be.
+    ///
+    /// What is left is counted at the end and then once a second.
+    fn watched_enough(&mut self, at: Timestamp, look: bool) -> bool {
+        let look = look || self.scheduled.is_none();
+        self.scheduled.get_or_insert(self.schedule.taken());
+        let watched = self.end + self.options.scenario.watch();
+        let nothing_left = || self.recorder.open_before(self.end.elapsed().as_secs()) == 0;
+        let over = at >= watched || (look && nothing_left());
+        if over {
+            self.now = self.now.max(self.end).min(watched);
+        }
+        over
+    }
+
     /// Takes the arrival that is due off the schedule.
     pub(crate) fn take_arrival(&mut self) {
         self.schedule.next();
@@ -205,9 +244,20 @@ impl<'a> Simulation<'a> {
         self.look_for_arrival();
     }
 
-    /// How many arrivals have been issued.
-    pub(crate) const fn issued(&self) -> u64 {
+    /// How many arrivals the schedule has asked for within the run.
+    pub(crate) fn issued(&self) -> u64 {
+        self.scheduled.unwrap_or_else(|| self.schedule.taken())
+    }
+
+    /// How many arrivals there have been, those of the watch after the run's end among them.
+    #[cfg(test)]
+    pub(crate) const fn arrivals(&self) -> u64 {
         self.schedule.taken()
+    }
+
+    /// The whole seconds of the run so far, without those that it is only watched for.
+    pub(crate) fn seconds(&self) -> u64 {
+        self.now.min(self.end).elapsed().as_secs()
     }
 
     /// How long the next message takes.
@@ -243,8 +293,8 @@ impl<'a> Simulation<'a> {
                 self.on_request(usize::from(level), key, remaining);
                 true
             }
-            Message::Answer { level, key, result } => {
-                self.on_answer(usize::from(level), key, result)
+            Message::Answer { level, key, answer } => {
+                self.on_answer(usize::from(level), key, answer)
             }
             Message::HungUp { level, job } => {
                 self.on_hung_up(usize::from(level), job);
@@ -263,8 +313,14 @@ impl<'a> Simulation<'a> {
 
     fn end_window(&mut self, observer: &mut dyn Observer) {
         self.close_tier_windows();
+        let counted = self.end.elapsed().as_secs();
         while let Some((second, client)) = self.recorder.next_window(self.now) {
-            self.ledger.window(second, client, observer);
+            if second < counted {
+                self.ledger.window(second, client, observer);
+            }
+        }
+        while let Some((second, cohort)) = self.recorder.next_cohort() {
+            self.ledger.cohort(second, cohort);
         }
         self.window_ends += Duration::from_secs(1);
     }

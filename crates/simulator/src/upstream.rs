@@ -1,12 +1,12 @@
 //! What a gateway does with an attempt that its limiter has served: it forwards it to the next tier.
 
-use goodput_policy::attempt::{AttemptResult, FailureClass};
+use goodput_policy::attempt::{AttemptResult, FailureClass, Reply};
 use goodput_policy::limiter::{OnDisconnect, Refusal};
 use goodput_policy::retry::Outcome;
 
 use crate::call::Key;
 use crate::server::{Sent, refused};
-use crate::simulation::Simulation;
+use crate::simulation::{Answer, Simulation};
 
 impl Simulation<'_> {
     /// Forwards an attempt through the gateway's own retry layers.
@@ -20,14 +20,20 @@ impl Simulation<'_> {
     }
 
     /// Passes on to the caller what a gateway's own request came to.
-    pub(crate) fn on_upstream_end(&mut self, level: usize, key: Key, outcome: Outcome) {
+    pub(crate) fn on_upstream_end(
+        &mut self,
+        level: usize,
+        key: Key,
+        outcome: Outcome,
+        turned_away: bool,
+    ) {
         let tier = &mut self.tiers[level];
         tier.forwarded.remove(&key);
         let counts = &mut tier.counts;
-        let result = match outcome {
+        let answer = match outcome {
             Outcome::Good | Outcome::Late => {
                 counts.served += 1;
-                AttemptResult::Success
+                Answer::of(AttemptResult::Success)
             }
             Outcome::Failed { class, .. } => {
                 match class {
@@ -35,10 +41,19 @@ impl Simulation<'_> {
                     FailureClass::Expired | FailureClass::Timeout => counts.upstream_expired += 1,
                     FailureClass::Connect | FailureClass::Error => counts.errors += 1,
                 }
-                AttemptResult::Failure(class.through_a_gateway())
+                let answer = Answer::of(AttemptResult::Failure(class.through_a_gateway()));
+                match class {
+                    // The connection that failed is the gateway's own; its caller has an answer.
+                    FailureClass::Connect | FailureClass::Error => {
+                        Answer { reply: Reply::Status(502), ..answer }
+                    }
+                    FailureClass::Timeout | FailureClass::Overloaded | FailureClass::Expired => {
+                        Answer { turned_away, ..answer }
+                    }
+                }
             }
         };
-        self.answer(level, key, result);
+        self.answer(level, key, answer);
     }
 
     /// A gateway learns that the caller of an attempt has gone, and gives its own request up where it

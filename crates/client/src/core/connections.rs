@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::task::Waker;
 
 use goodput_clock::Timestamp;
-use goodput_policy::attempt::FailureClass;
+use goodput_policy::attempt::Transport;
 use tokio::task::AbortHandle;
 
 use super::running::{Phase, is_current, note_lag};
@@ -100,14 +100,13 @@ impl<O: Observer> Core<O> {
         }
     }
 
-    /// Takes note that a connection is gone, whatever the reason; `unsent` where this process's own
-    /// limits are to blame.
+    /// Takes note that a connection is gone, and why.
     pub(crate) fn on_gone(
         &mut self,
         shared: &Arc<Shared<O>>,
         now: Timestamp,
         id: ConnectionId,
-        unsent: bool,
+        why: Transport,
     ) {
         let Some(connection) = self.close(now, id) else { return };
         let lost = connection.current.into_iter();
@@ -118,8 +117,7 @@ impl<O: Observer> Core<O> {
         };
         for ticket in failed {
             if is_current(&self.calls, ticket) {
-                let ended = Ended { unsent, ..Ended::failed(FailureClass::Connect) };
-                self.end_attempt(shared, now, ticket.slot as usize, ended);
+                self.end_attempt(shared, now, ticket.slot as usize, Ended::without_answer(why));
             }
         }
         // Nothing of these has left the process, so they go over another connection.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use goodput_clock::Timestamp;
-use goodput_policy::attempt::{AttemptResult, FailureClass};
+use goodput_policy::attempt::{AttemptResult, Reply, Transport};
 use goodput_policy::retry::Call;
 use http_body_util::Full;
 use slab::Slab;
@@ -38,6 +38,8 @@ pub(super) struct Running {
     pub(super) in_line: Duration,
     pub(super) unsent: u32,
     pub(super) answer: Option<Answer>,
+    /// Whether a lever turned its last attempt away.
+    pub(super) turned_away: bool,
     pub(super) reply: Option<oneshot::Sender<CallEnd>>,
 }
 
@@ -73,16 +75,27 @@ pub(crate) struct Job {
 }
 
 /// How an attempt ended on its connection.
+#[derive(Clone)]
 pub(crate) struct Ended {
     pub(crate) result: AttemptResult,
+    pub(crate) reply: Reply,
+    /// Whether a lever turned the attempt away at a server's edge.
+    pub(crate) turned_away: bool,
     pub(crate) answer: Option<Answer>,
     /// Whether the generator's own limits are to blame.
     pub(crate) unsent: bool,
 }
 
 impl Ended {
-    pub(crate) const fn failed(class: FailureClass) -> Self {
-        Self { result: AttemptResult::Failure(class), answer: None, unsent: false }
+    /// An attempt that got no answer.
+    pub(crate) const fn without_answer(why: Transport) -> Self {
+        Self {
+            result: AttemptResult::Failure(why.class()),
+            reply: Reply::None(why),
+            turned_away: false,
+            answer: None,
+            unsent: matches!(why, Transport::OwnLimit),
+        }
     }
 }
 

@@ -42,7 +42,8 @@ impl Invariants {
         let in_flight = load.calls.len() as u64;
         assert_eq!(run.recorder.requests_in_flight(), in_flight, "requests are conserved");
         assert_eq!(run.recorder.offered_total(), run.issued());
-        let mut bound = run.issued();
+        // What arrives while the run is only watched makes attempts too.
+        let mut bound = run.arrivals();
         for (config, most) in load.layers.configs().iter().zip(&mut self.retries) {
             // A lever may have lowered them while requests were under way.
             *most = config.retries.max(*most);

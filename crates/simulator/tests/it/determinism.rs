@@ -4,8 +4,10 @@ use std::time::Duration;
 
 use goodput_clock::{Seed, Timestamp};
 use goodput_policy::lever::Lever;
-use goodput_runlog::{Cancel, Ending, EngineKind, Event, EventKind, Observer, RunLog, Window};
-use goodput_scenario::builtin;
+use goodput_runlog::{
+    Cancel, Cohort, Ending, EngineKind, Event, EventKind, Observer, RunLog, Window,
+};
+use goodput_scenario::{Scenario, builtin};
 use goodput_simulator::{Network, RunOptions, run};
 
 use crate::support::{log_of, plan, with_cut};
@@ -72,6 +74,13 @@ impl Observer for Watcher {
     }
 }
 
+/// Windows as they are handed out while a run goes on: what becomes of their requests is not known yet.
+fn as_handed_out(log: &RunLog) -> Vec<Window> {
+    let mut windows = log.windows.clone();
+    windows.iter_mut().for_each(|window| window.client.cohort = Cohort::default());
+    windows
+}
+
 #[test]
 fn the_observer_is_handed_every_window_and_event_of_the_log() {
     let options = RunOptions::new(plan(builtin::STALL_AND_PUT_BACK).scenario);
@@ -79,7 +88,7 @@ fn the_observer_is_handed_every_window_and_event_of_the_log() {
     let mut watcher = Watcher { windows: Vec::new(), events: Vec::new(), cancel };
     let log = run(&options, &mut watcher, &mut |_| None, &Cancel::new());
     assert_eq!((log.windows.len(), log.ending), (240, Ending::Completed));
-    assert_eq!((watcher.windows, watcher.events), (log.windows, log.events));
+    assert_eq!((watcher.windows, &watcher.events), (as_handed_out(&log), &log.events));
 }
 
 #[test]
@@ -93,7 +102,7 @@ fn a_cancelled_run_ends_its_faults_and_yields_the_log_so_far() {
     assert!((71..=73).contains(&log.windows.len()), "{}", log.windows.len());
     let last = log.events.last().unwrap();
     assert!(matches!(&last.kind, EventKind::FaultEnded { name, .. } if name == "cut"), "{last:?}");
-    assert_eq!(watcher.windows, log.windows);
+    assert_eq!(watcher.windows, as_handed_out(&log));
 }
 
 #[test]
@@ -112,4 +121,32 @@ fn a_lever_pulled_by_hand_acts_and_is_noted() {
     assert!(log.windows[98].tiers[0].queued > 1_000);
     assert!(log.windows[100].tiers[0].queued < 500);
     assert!(log.windows[100].tiers[0].refused["shed"] > 1_000);
+}
+
+#[test]
+fn a_shorter_run_is_a_prefix_of_a_longer_one_down_to_what_became_of_each_request() {
+    let plan = plan(builtin::DATABASE_FAILOVER);
+    let long = plan.arm("naive").unwrap().scenario.clone();
+    let short = Scenario { duration: Duration::from_secs(150), ..long.clone() };
+    assert!(short.life() <= Scenario::WATCH_MOST, "the watch sees every request to its end");
+    let of = |scenario| run(&RunOptions::new(scenario), &mut (), &mut |_| None, &Cancel::new());
+    let (long, short) = (of(long), of(short));
+    assert_eq!(short.windows.len(), 150);
+    assert_eq!(short.windows, long.windows[..150]);
+}
+
+#[test]
+fn the_watch_sees_what_the_end_left_open_and_counts_nothing_else() {
+    let scenario = plan(builtin::DATABASE_FAILOVER).arm("naive").unwrap().scenario.clone();
+    let log = run(&RunOptions::new(scenario), &mut (), &mut |_| None, &Cancel::new());
+    assert_eq!(log.windows.len(), 240);
+    for Window { second, client, .. } in &log.windows {
+        assert_eq!(client.cohort.arrived, client.offered, "second {second}");
+        assert_eq!(client.cohort.open(), 0, "second {second}");
+    }
+    let arrived: u64 = log.windows.iter().map(|window| window.client.cohort.arrived).sum();
+    assert_eq!((log.integrity.offered, log.integrity.scheduled), (arrived, arrived));
+    assert_eq!(log.totals.attempts_per_request.values().sum::<u64>(), arrived);
+    let good: u64 = log.windows.iter().map(|window| window.client.cohort.good).sum();
+    assert_eq!(log.totals.latency.iter().map(|(_, count)| count).sum::<u64>(), good);
 }
