@@ -51,7 +51,10 @@ impl Side {
     pub const fn of(verdict: Verdict) -> Option<Self> {
         match verdict {
             Verdict::Steady | Verdict::Recovered => Some(Self::Recovers),
-            Verdict::SlowRecovery | Verdict::Metastable => Some(Self::Fails),
+            Verdict::SlowRecovery
+            | Verdict::Unstable
+            | Verdict::Metastable
+            | Verdict::NotRecovered => Some(Self::Fails),
             Verdict::Inconclusive => None,
         }
     }

@@ -73,6 +73,7 @@ fn completed(run: &ReportedRun<'_>) -> Criterion {
     let text = match run.log.ending {
         Ending::Completed => format!("{seconds} s of {wanted} s were seen"),
         Ending::Interrupted => format!("interrupted after {seconds} s of {wanted} s"),
+        Ending::Withheld => format!("ended before its trigger, after {seconds} s of {wanted} s"),
     };
     trust(run, "run-completed", "The run was completed", &[Interrupted, MissingWindows], text)
         .measured(Some(seconds), Some(wanted), "s")

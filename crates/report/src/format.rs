@@ -70,7 +70,9 @@ pub(crate) fn seconds(value: f64) -> String {
 pub(crate) fn time_to_recover(judgement: &Judgement) -> String {
     match (judgement.time_to_recover, judgement.verdict) {
         (Some(seconds), _) => moment(seconds),
-        (None, Verdict::Metastable) => "never".to_owned(),
+        (None, Verdict::Unstable | Verdict::Metastable | Verdict::NotRecovered) => {
+            "never".to_owned()
+        }
         (None, Verdict::SlowRecovery) => "not in time".to_owned(),
         (None, Verdict::Steady | Verdict::Recovered | Verdict::Inconclusive) => "–".to_owned(),
     }

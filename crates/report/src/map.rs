@@ -41,7 +41,7 @@ impl Look {
             (Verdict::Steady | Verdict::Recovered, Some(seconds)) if seconds > SOON => Self::Later,
             (Verdict::Steady | Verdict::Recovered, _) => Self::Soon,
             (Verdict::SlowRecovery, _) => Self::Slow,
-            (Verdict::Metastable, _) => Self::Fails,
+            (Verdict::Unstable | Verdict::Metastable | Verdict::NotRecovered, _) => Self::Fails,
             (Verdict::Inconclusive, _) => Self::Unsure,
         }
     }

@@ -93,6 +93,8 @@ pub enum RunStatus {
     Completed,
     /// It was interrupted, and its faults reverted.
     Interrupted,
+    /// It ended before its trigger, which was withheld.
+    Withheld,
     /// That its faults were reverted could not be confirmed.
     CleanUpUnconfirmed,
 }
@@ -165,6 +167,7 @@ impl RunStatus {
             _ if !log.integrity.faults_unreverted.is_empty() => Self::CleanUpUnconfirmed,
             Ending::Completed => Self::Completed,
             Ending::Interrupted => Self::Interrupted,
+            Ending::Withheld => Self::Withheld,
         }
     }
 }

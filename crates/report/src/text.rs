@@ -150,8 +150,8 @@ impl TextStyle {
     fn paint(self, verdict: Verdict, text: &str) -> String {
         let code = match verdict {
             Verdict::Steady | Verdict::Recovered => "32",
-            Verdict::SlowRecovery => "33",
-            Verdict::Metastable => "31",
+            Verdict::SlowRecovery | Verdict::Unstable => "33",
+            Verdict::Metastable | Verdict::NotRecovered => "31",
             Verdict::Inconclusive => "35",
         };
         if self.colour { format!("\x1b[1;{code}m{text}\x1b[0m") } else { text.to_owned() }

@@ -188,7 +188,7 @@ impl Run<'_> {
         generator.stop();
         let seconds = match ending {
             Ending::Completed => options.scenario.duration.as_secs(),
-            Ending::Interrupted => {
+            Ending::Interrupted | Ending::Withheld => {
                 playing.stop().pull();
                 generator.clock().now().elapsed().as_secs()
             }

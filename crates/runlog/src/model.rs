@@ -261,6 +261,11 @@ pub enum EventKind {
         /// The tier.
         tier: String,
     },
+    /// The trigger was withheld, and the run ended there: it would have shown nothing.
+    TriggerWithheld {
+        /// Why, in words.
+        reason: String,
+    },
     /// A lever was pulled, by the timeline or by a person.
     LeverPulled {
         /// Its name.
@@ -309,4 +314,6 @@ pub enum Ending {
     Completed,
     /// It was interrupted, and its faults reverted.
     Interrupted,
+    /// It ended before its trigger, which was withheld; the event says why.
+    Withheld,
 }

@@ -261,8 +261,13 @@ pub enum ExpectedVerdict {
     Recovered,
     /// It did not come back in time, but the backlog falls.
     SlowRecovery,
-    /// It stays down although the fault is gone.
+    /// It comes and goes.
+    Unstable,
+    /// It stays down although the fault is gone, and sustains itself.
     Metastable,
+    /// It stays down for another reason: overload, a server that is down or damaged, or one that is not
+    /// seen.
+    NotRecovered,
 }
 
 /// What a run is judged by.

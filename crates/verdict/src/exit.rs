@@ -79,7 +79,12 @@ pub fn holds(judgement: &Judgement, expect: &Expectations) -> bool {
 
 /// Whether a verdict is what a control must show.
 const fn failed(verdict: Verdict) -> bool {
-    matches!(verdict, Verdict::Metastable | Verdict::SlowRecovery)
+    match verdict {
+        Verdict::SlowRecovery | Verdict::Unstable | Verdict::Metastable | Verdict::NotRecovered => {
+            true
+        }
+        Verdict::Steady | Verdict::Recovered | Verdict::Inconclusive => false,
+    }
 }
 
 #[cfg(test)]
@@ -90,23 +95,9 @@ mod tests {
     use goodput_scenario::ExpectedVerdict;
 
     use super::*;
-    use crate::model::{PhaseFigures, Rule};
 
     fn judgement(verdict: Verdict, time_to_recover: Option<f64>) -> Judgement {
-        Judgement {
-            verdict,
-            summary: String::new(),
-            rule: Rule::default(),
-            trigger: None,
-            baseline: None,
-            time_to_recover,
-            relapsed: None,
-            settled: None,
-            goodput_lost: 0.0,
-            doubts: vec![],
-            evidence: vec![],
-            phases: PhaseFigures::default(),
-        }
+        Judgement { verdict, time_to_recover, ..Judgement::default() }
     }
 
     fn expect(verdict: ExpectedVerdict) -> Expectations {

@@ -38,6 +38,7 @@ pub fn judge(log: &RunLog, scenario: &Scenario) -> Judgement {
         goodput_ratio: expect.goodput_ratio.get(),
         hold: hold as f64,
         within: expect.within.as_secs_f64(),
+        ..Rule::default()
     };
     let baseline = baseline(&series, trigger, hold);
     let band = Band { series: &series, hold, needed: rule.goodput_ratio, baseline };
@@ -75,6 +76,7 @@ pub fn judge(log: &RunLog, scenario: &Scenario) -> Judgement {
         evidence: evidence::all(&case, &backlog),
         doubts,
         phases,
+        ..Judgement::default()
     }
 }
 
@@ -245,7 +247,7 @@ fn summary(
             "goodput is not back, but the backlog of {:.0} falls by {:.1} a second",
             backlog.level, -backlog.slope
         ),
-        Verdict::Metastable => {
+        Verdict::Unstable | Verdict::NotRecovered | Verdict::Metastable => {
             "the trigger is gone, and goodput stays down with nothing that would bring it back"
                 .to_owned()
         }

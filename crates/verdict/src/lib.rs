@@ -18,5 +18,6 @@ pub use exit::{Exit, holds};
 pub use generator::generator_doubts;
 pub use judge::judge;
 pub use model::{
-    Baseline, Doubt, DoubtKind, Evidence, Judgement, PhaseFigures, Rule, Span, Verdict,
+    Baseline, Cause, Doubt, DoubtKind, Effect, Evidence, Interval, Judgement, PhaseFigures, Rule,
+    Span, Stretch, Sustaining, Verdict,
 };

@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::fmt;
 
 use goodput_scenario::ExpectedVerdict;
@@ -5,19 +6,70 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What a scenario's outcome was.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// No fault was asked for, and goodput stayed in its band.
+    /// There was no trigger, and goodput stayed in its band.
     Steady,
-    /// Goodput came back in its band in time, held, and was still there at the end.
+    /// Goodput came back in its band in time and has settled there.
     Recovered,
-    /// Goodput was not back in time, but came back, or the backlog falls at a rate that ends it.
+    /// Goodput was not back in time, but came back and has settled, or converges there.
     SlowRecovery,
-    /// The fault is gone, capacity and offered load are as before, and goodput stays down.
+    /// Goodput comes and goes.
+    Unstable,
+    /// The trigger is gone, load and capacity are as before, goodput is down and does not converge, and
+    /// what sustains the failure is in sight.
     Metastable,
-    /// The run cannot be trusted.
+    /// Goodput is down for a [`Cause`] of its own.
+    NotRecovered,
+    /// The run cannot be trusted, or is too short to tell.
+    #[default]
     Inconclusive,
+}
+
+impl Verdict {
+    /// All verdicts, from the best to the one that says nothing.
+    pub const ALL: [Self; 7] = [
+        Self::Steady,
+        Self::Recovered,
+        Self::SlowRecovery,
+        Self::Unstable,
+        Self::Metastable,
+        Self::NotRecovered,
+        Self::Inconclusive,
+    ];
+}
+
+/// Why goodput is down where it is not a failure that sustains itself.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Cause {
+    /// The offered load is at or above the capacity in force, and above that of the baseline.
+    Overloaded,
+    /// Attempts are refused, reset, or reach nobody.
+    Down,
+    /// Attempts are answered wrongly, and nothing waits.
+    Damaged,
+    /// What limits the service is not seen: a failure that sustains itself looks the same.
+    Unknown,
+}
+
+impl Cause {
+    /// The name in files and tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Overloaded => "overloaded",
+            Self::Down => "down",
+            Self::Damaged => "damaged",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
 }
 
 impl Verdict {
@@ -27,7 +79,9 @@ impl Verdict {
             Self::Steady => "steady",
             Self::Recovered => "recovered",
             Self::SlowRecovery => "slow-recovery",
+            Self::Unstable => "unstable",
             Self::Metastable => "metastable",
+            Self::NotRecovered => "not-recovered",
             Self::Inconclusive => "inconclusive",
         }
     }
@@ -45,18 +99,25 @@ impl From<ExpectedVerdict> for Verdict {
             ExpectedVerdict::Steady => Self::Steady,
             ExpectedVerdict::Recovered => Self::Recovered,
             ExpectedVerdict::SlowRecovery => Self::SlowRecovery,
+            ExpectedVerdict::Unstable => Self::Unstable,
             ExpectedVerdict::Metastable => Self::Metastable,
+            ExpectedVerdict::NotRecovered => Self::NotRecovered,
         }
     }
 }
 
 /// What a run log says about a scenario. All times are seconds of scenario time.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct Judgement {
     /// The outcome.
     pub verdict: Verdict,
+    /// Why goodput is down; only of a run that has not recovered.
+    pub cause: Option<Cause>,
     /// The outcome in one sentence.
     pub summary: String,
+    /// What is told beside the verdict, a sentence each: dips, who was turned away, a load that is not
+    /// as before.
+    pub notes: Vec<String>,
     /// By what was judged.
     pub rule: Rule,
     /// The trigger: the first fault's start and the last one's end (or a load spike's); absent where
@@ -66,11 +127,31 @@ pub struct Judgement {
     pub baseline: Option<Baseline>,
     /// From the trigger's end until goodput was back, whatever came later; absent where it never was.
     pub time_to_recover: Option<f64>,
+    /// From the trigger's end until goodput was back beyond doubt, at the latest: where the first block
+    /// is claimed to be in its band.
+    pub time_to_recover_most: Option<f64>,
+    /// From the last lever that was pulled before goodput was back until it was.
+    pub since_lever: Option<f64>,
+    /// How long after the run's end goodput is to be back, where it converges and is not.
+    pub time_left: Option<Interval>,
     /// Seconds since the trigger's end at which goodput last left its band after it had been back.
     pub relapsed: Option<f64>,
     /// From the trigger's end until goodput was back for good; absent where it was not in its band at
     /// the end.
     pub settled: Option<f64>,
+    /// The share of requests that ended well since goodput was back, or after the trigger where it never
+    /// was.
+    pub share: Option<Interval>,
+    /// Stretches in which goodput was deep below its band after it had been back, in seconds since the
+    /// run began.
+    pub stretches: Vec<Stretch>,
+    /// What keeps goodput down without the trigger, as far as it is in sight.
+    pub sustaining: Vec<Sustaining>,
+    /// By how many seconds the run is too short to tell; absent where length is not what it lacks.
+    pub run_longer: Option<f64>,
+    /// How attempts ended after the trigger, or after the baseline where there was none: by status, or
+    /// by what the transport said.
+    pub outcomes: BTreeMap<String, u64>,
     /// Requests that would have been good at the baseline's ratio since the trigger began, and were
     /// not.
     pub goodput_lost: f64,
@@ -91,6 +172,55 @@ pub struct Rule {
     pub hold: f64,
     /// How long goodput may take to be back.
     pub within: f64,
+    /// The length of the blocks that are judged: `hold`, or as long as a hundred requests take.
+    pub block: f64,
+    /// The share of requests that must end well, in a block, to be in the band.
+    pub needed: f64,
+    /// How long a request may live.
+    pub life: f64,
+}
+
+/// A figure, with the bounds between which it lies with 98 % confidence (99 % on each side).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+pub struct Interval {
+    /// The figure.
+    pub value: f64,
+    /// Its lower bound.
+    pub low: f64,
+    /// Its upper bound; absent where there is none.
+    pub high: Option<f64>,
+}
+
+/// A stretch of time in which goodput was deep below its band.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+pub struct Stretch {
+    /// When it began.
+    pub from: f64,
+    /// When it ended, or the end of what is judged.
+    pub to: f64,
+    /// The share of its requests that ended well.
+    pub share: f64,
+}
+
+/// Something that keeps a failure alive without its trigger.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+pub struct Sustaining {
+    /// Which effect.
+    pub effect: Effect,
+    /// The figures behind it, in words.
+    pub text: String,
+}
+
+/// An effect that can keep a failure alive.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Effect {
+    /// Slots work for callers who have gone.
+    WastedWork,
+    /// Requests make more attempts than before.
+    Amplification,
+    /// Attempts wait for as long as their callers do.
+    QueueDelay,
 }
 
 /// A span of scenario time, in seconds since the start.
@@ -156,6 +286,16 @@ pub enum DoubtKind {
     LoadNotAsBefore,
     /// A lever still held traffic back at the end, so that goodput may be down for it.
     LeverInForce,
+    /// The trigger was withheld before it went in.
+    Withheld,
+    /// The server received more than the run sent: somebody else loads it.
+    ForeignLoad,
+    /// What the run sent or got did not pass where the tiers are watched.
+    PastTheTier,
+    /// Somebody else pulled a lever or put a fault in force.
+    ByOthers,
+    /// The run is too short to tell.
+    TooShort,
     /// The engine itself raised a doubt.
     Engine,
 }

@@ -209,6 +209,7 @@ impl Run {
             }
             EventKind::LeverPulled { what, .. } => format!("lever: {what}"),
             EventKind::ServerRestarted { tier } => format!("{tier} restarted by itself"),
+            EventKind::TriggerWithheld { reason } => format!("trigger withheld: {reason}"),
             EventKind::Doubt { what } => format!("in doubt: {what}"),
         };
         self.last_event = Some(format!("{:.0} s: {text}", event.at.as_secs_f64()));

@@ -82,7 +82,9 @@ const fn title(verdict: Verdict) -> &'static str {
         Verdict::Steady => "Steady",
         Verdict::Recovered => "Recovered",
         Verdict::SlowRecovery => "Slow recovery",
+        Verdict::Unstable => "Unstable",
         Verdict::Metastable => "Metastable",
+        Verdict::NotRecovered => "Not recovered",
         Verdict::Inconclusive => "Inconclusive",
     }
 }
@@ -93,7 +95,9 @@ fn glyph(verdict: Verdict) -> Markup {
         Verdict::Steady => "M5 12h14",
         Verdict::Recovered => "M5.5 12.5l4.5 4.5L18.5 7.5",
         Verdict::SlowRecovery => "M12 6.5v6l4 2.5",
+        Verdict::Unstable => "M4 12l4-5 4 10 4-10 4 5",
         Verdict::Metastable => "M7 7l10 10M17 7L7 17",
+        Verdict::NotRecovered => "M12 6v7M12 16.6v.8",
         Verdict::Inconclusive => "M9 9.2a3 3 0 1 1 4.4 2.7c-1 .6-1.4 1.2-1.4 2.3M12 17.4v.1",
     };
     html! {

@@ -96,6 +96,7 @@ fn words(kind: &EventKind) -> (&'static str, &str, String) {
         EventKind::FaultEnded { name, tier } => ("fault ended", tier, name.clone()),
         EventKind::LeverPulled { lever, what } => ("lever pulled", lever, what.clone()),
         EventKind::ServerRestarted { tier } => ("server restarted", tier, "by itself".to_owned()),
+        EventKind::TriggerWithheld { reason } => ("trigger withheld", "", reason.clone()),
         EventKind::Doubt { what } => ("doubt", "", what.clone()),
     }
 }

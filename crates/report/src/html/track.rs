@@ -171,6 +171,9 @@ fn marks(log: &RunLog) -> Vec<Mark> {
                     label: shortened(&format!("{tier} restarted")),
                 });
             }
+            EventKind::TriggerWithheld { .. } => {
+                marks.push(Mark { start, end: None, label: "trigger withheld".to_owned() });
+            }
             EventKind::FaultEnded { .. } | EventKind::Doubt { .. } => {}
         }
     }
