@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Which crates of the workspace each crate may depend on (ARCHITECTURE.md, "Code map").
-const ARROWS: [(&str, &[&str]); 17] = [
+const ARROWS: [(&str, &[&str]); 18] = [
     ("clock", &[]),
     ("policy", &["clock"]),
     ("scenario", &["clock", "policy"]),
@@ -32,8 +32,9 @@ const ARROWS: [(&str, &[&str]); 17] = [
             "load-generator",
         ],
     ),
-    ("verdict", &["clock", "scenario", "runlog"]),
-    ("experiment", &["clock", "policy", "scenario", "runlog", "verdict"]),
+    ("statistics", &["clock"]),
+    ("verdict", &["clock", "policy", "scenario", "runlog", "statistics"]),
+    ("experiment", &["clock", "policy", "scenario", "runlog", "statistics", "verdict"]),
     ("lesson", &[]),
     ("report", &["clock", "scenario", "runlog", "verdict", "experiment"]),
     ("test-support", &["clock", "policy", "control"]),
@@ -51,6 +52,7 @@ const ARROWS: [(&str, &[&str]); 17] = [
             "fault-injector",
             "load-generator",
             "rig",
+            "statistics",
             "verdict",
             "experiment",
             "lesson",
@@ -60,8 +62,17 @@ const ARROWS: [(&str, &[&str]); 17] = [
 ];
 
 /// Crates without a clock, a thread, a socket, a log or a global.
-const PURE: [&str; 8] =
-    ["clock", "policy", "scenario", "runlog", "simulator", "verdict", "experiment", "lesson"];
+const PURE: [&str; 9] = [
+    "clock",
+    "policy",
+    "scenario",
+    "runlog",
+    "simulator",
+    "statistics",
+    "verdict",
+    "experiment",
+    "lesson",
+];
 
 /// What a pure crate may list besides its siblings.
 const PURE_MAY_USE: [&str; 15] = [

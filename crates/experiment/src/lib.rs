@@ -9,7 +9,6 @@ mod drill;
 mod hysteresis;
 mod map;
 mod outcome;
-mod wilson;
 
 pub use boundary::{Boundary, Forms, Measured, Measurement, commonest, confirmation};
 pub use compare::{
@@ -21,7 +20,7 @@ pub use drill::{
     Action, Drill, DrillError, DrillRow, EngineFn, Sought, Terms, Unit, Without, drill_action,
     without_action,
 };
+pub use goodput_statistics::wilson;
 pub use hysteresis::{Between, Hysteresis, Ladder, LadderError, Walk, WalkedLoad, Way, walked};
 pub use map::{Axis, Cell, Confirmed, Line, Map, beside_the_boundary, lines};
 pub use outcome::{Outcome, Side};
-pub use wilson::wilson;

@@ -4,7 +4,7 @@ use goodput_verdict::Verdict;
 
 use super::Point;
 use crate::outcome::{Outcome, Side};
-use crate::wilson::wilson;
+use goodput_statistics::wilson;
 
 /// What was run at one value.
 #[derive(Debug)]
