@@ -1,46 +1,67 @@
 use goodput_runlog::Figures;
 
-use crate::backlog::Backlog;
-use crate::doubts::Case;
-use crate::model::Evidence;
+use crate::bottleneck::smallest_timeout;
+use crate::judge::Seen;
+use crate::model::{Evidence, PhaseFigures};
 
 /// The figures that speak for or against a sustained failure, at the run's end and before the
 /// trigger; those of a server only where there is a view of it.
-pub(crate) fn all(case: &Case<'_>, backlog: &Backlog) -> Vec<Evidence> {
-    let (Some(end), Some(before)) = (case.phases.end, case.phases.before) else {
+pub(crate) fn all(seen: &Seen<'_>, phases: &PhaseFigures) -> Vec<Evidence> {
+    let (Some(end), Some(before)) = (phases.end, phases.before) else {
         return Vec::new();
     };
-    let mut evidence = client(case, &before, &end);
+    let mut evidence = client(seen, &before, &end);
     evidence.extend(server(&before, &end));
-    evidence.extend(queue_delay(case));
-    let waiting = if backlog.queue { "attempts queued" } else { "attempts in flight" };
+    evidence.extend(queue_delay(seen));
+    evidence.extend(balance(seen));
+    let convergence = &seen.convergence;
+    let slope = convergence.slope.unwrap_or_default();
     evidence.push(Evidence {
         name: "backlog change".to_owned(),
-        value: backlog.slope,
+        value: slope,
         against: Some(0.0),
         unit: "/s".to_owned(),
-        text: format!(
-            "{:.0} {waiting} at the end, changing by {:+.1} a second",
-            backlog.level, backlog.slope
-        ),
+        text: match convergence.slope {
+            Some(slope) => format!(
+                "{:.0} requests are to be worked off at the end, changing by {slope:+.1} a second",
+                convergence.backlog
+            ),
+            None => format!("{:.0} requests are to be worked off at the end", convergence.backlog),
+        },
     });
     evidence
 }
 
-fn client(case: &Case<'_>, before: &Figures, end: &Figures) -> Vec<Evidence> {
+/// What reaches the bottleneck against what it can serve.
+fn balance(seen: &Seen<'_>) -> Option<Evidence> {
+    let (bottleneck, attempts) = (seen.bottleneck.as_ref()?, seen.convergence.attempts?);
+    Some(Evidence {
+        name: "attempts at the bottleneck".to_owned(),
+        value: attempts.value,
+        against: Some(bottleneck.capacity).filter(|capacity| capacity.is_finite()),
+        unit: "/s".to_owned(),
+        text: format!(
+            "{:.1} attempts a second (between {:.1} and {:.1}) reach `{}`, which can serve {:.1}",
+            attempts.value, attempts.low, attempts.high, bottleneck.name, bottleneck.capacity
+        ),
+    })
+}
+
+fn client(seen: &Seen<'_>, before: &Figures, end: &Figures) -> Vec<Evidence> {
     let mut evidence = vec![
         compared("goodput", "/s", end.goodput, Some(before.goodput)),
         compared("offered load", "/s", end.offered, Some(before.offered)),
     ];
-    if let (Some(ratio), Some(baseline)) = (end.ratio, case.baseline) {
+    if let (Some(ratio), Some(_)) = (seen.course.last, seen.frame.baseline) {
         evidence.push(Evidence {
             name: "good ÷ offered".to_owned(),
-            value: ratio,
-            against: Some(baseline.ratio * case.rule.goodput_ratio),
+            value: ratio.value,
+            against: Some(seen.frame.rule.needed),
             unit: String::new(),
             text: format!(
-                "good ÷ offered is {ratio:.3} at the end; {:.3} is needed to be back",
-                baseline.ratio * case.rule.goodput_ratio
+                "{:.3} of the requests that arrived last ended well (between {:.3} and {:.3}); {:.3} is \
+                 needed to be back",
+                ratio.value, ratio.low, ratio.high, seen.frame.rule.needed
             ),
         });
     }
@@ -65,15 +86,9 @@ fn server(before: &Figures, end: &Figures) -> Vec<Evidence> {
 
 /// The queue delay at the end against the smallest time-out: above it, whatever is served was waited
 /// for in vain.
-fn queue_delay(case: &Case<'_>) -> Option<Evidence> {
-    let end = case.series.seconds;
-    let windows = case.series.slice(end.saturating_sub(case.rule.hold as u64), end);
-    let last = windows.iter().filter_map(|window| window.tiers.last());
-    let seen = last.filter(|tier| tier.queue_delay.count > 0);
-    let mut delays: Vec<f64> = seen.map(|tier| tier.queue_delay.p50).collect();
-    delays.sort_by(f64::total_cmp);
-    let delay = *delays.get(delays.len() / 2)?;
-    let timeout = case.scenario.smallest_timeout().as_secs_f64();
+fn queue_delay(seen: &Seen<'_>) -> Option<Evidence> {
+    let bottleneck = seen.bottleneck.as_ref()?;
+    let (delay, timeout) = (bottleneck.delay, smallest_timeout(seen.frame.scenario));
     Some(Evidence {
         name: "queue delay".to_owned(),
         value: delay,

@@ -1,262 +1,223 @@
-use goodput_runlog::{Figures, RunLog};
-use goodput_scenario::Scenario;
+use std::collections::BTreeMap;
 
-use crate::backlog::Backlog;
-use crate::doubts::{self, Case};
+use goodput_runlog::{Ending, RunLog, Window};
+use goodput_scenario::Scenario;
+use goodput_statistics::Bounds;
+
+use crate::bottleneck::Bottleneck;
+use crate::cause;
+use crate::convergence::{Claim, Convergence};
+use crate::course::Course;
+use crate::doubts;
 use crate::evidence;
-use crate::model::{Baseline, Doubt, Judgement, PhaseFigures, Rule, Span, Verdict};
-use crate::series::Series;
-use crate::trigger;
+use crate::frame::Frame;
+use crate::limits::{INDIFFERENCE, SETTLED_BLOCKS};
+use crate::model::{
+    Cause, Doubt, DoubtKind, Interval, Judgement, PhaseFigures, Sustaining, Verdict,
+};
+use crate::sustaining;
+use crate::words;
 
 /// Judges what a run saw against its scenario.
 ///
-/// - **Baseline.** Good ÷ offered from 5 s (the warm-up) to the trigger's start, of which at least `hold` must
-///   be left; without a trigger, over the first `hold` after the warm-up. It must be at least 0.95 over
-///   the whole of it and 0.90 over its last `hold`.
-/// - **In the band** is a second t where good ÷ offered over [t, t + `hold`), divided by the baseline's, is
-///   at least `goodput_ratio`. Only spans wholly after the trigger's end count. The quotient follows
-///   the load, so a rate that a lever changed needs no other baseline; users whom an `admit` lever
-///   turns away were offered and count as not served.
-/// - **Time to recover** is the first such t minus the trigger's end, with a resolution of 1 s: goodput is
-///   back from t on. Good requests count when they end, and can exceed the offered ones while a
-///   backlog drains.
-/// - **Out of the band** is a span that is not in it, and neither is one of its neighbours, a second
-///   earlier or later. A span alone can miss the band by the requests that are under way at its two
-///   ends: at 12/s six of them are 5 % of what 10 s offer.
-/// - **At the end**: the run's last `hold` is not out of the band.
-/// - **Steady**: there was no trigger, and no span after the baseline is out of the band. Where one
-///   is, the first that is stands for the trigger's end.
+/// What is judged is the share of the requests that *arrived* in a span of time and ended well, over spans
+/// of the requests whose fate is known. Blocks are as long as `hold`, or as a hundred requests take; the
+/// band is `goodput_ratio` of the baseline's share. Goodput is *back* with the first block in the band
+/// whose answers came then too, and has *settled* where three blocks pass without a stretch deep below
+/// it. *Down* and *back* are claims with an interval at 99 %; what cannot be claimed over the last blocks
+/// is looked for over more of the tail, and is inconclusive where it is not found there either.
 ///
-/// A run with any [`Doubt`] is inconclusive, whatever else it shows; the figures are given all the
-/// same.
+/// A run that is down is told apart in this order: nobody is reached (*down*), the load is more than the
+/// capacity (*overloaded*), answers are wrong and nothing waits (*damaged*), it converges
+/// (*slow-recovery*), what limits it is not seen (*unknown*), it does not converge and what sustains it is
+/// in sight (*metastable*).
+///
+/// The rule in full, with its sources, is `docs/verdicts.md`. A run with any [`Doubt`] is inconclusive,
+/// whatever else it shows; the figures are given all the same.
 pub fn judge(log: &RunLog, scenario: &Scenario) -> Judgement {
-    let expect = &scenario.expect;
-    let hold = expect.hold.as_secs_f64().ceil().max(1.0) as u64;
-    let series = Series::new(log, scenario.duration.as_secs());
-    let trigger = trigger::trigger(log, scenario, series.seconds);
-    let rule = Rule {
-        goodput_ratio: expect.goodput_ratio.get(),
-        hold: hold as f64,
-        within: expect.within.as_secs_f64(),
-        ..Rule::default()
-    };
-    let baseline = baseline(&series, trigger, hold);
-    let band = Band { series: &series, hold, needed: rule.goodput_ratio, baseline };
-    let outcome = band.outcome(trigger);
-    let backlog = Backlog::over(&series, outcome.origin);
-    let phases = phases(&series, trigger, baseline, hold);
-    let case = Case {
-        log,
-        scenario,
-        series: &series,
-        rule,
-        trigger,
-        baseline,
-        phases: &phases,
-        origin: outcome.origin,
-        back_at_end: outcome.at_end,
-        backlog_falls: backlog.falls,
-    };
-    let doubts = doubts::all(&case);
-    let verdict = if doubts.is_empty() {
-        outcome.verdict(rule.within, backlog.falls)
-    } else {
-        Verdict::Inconclusive
-    };
-    Judgement {
-        verdict,
-        summary: summary(verdict, &outcome, &doubts, &backlog, rule),
-        rule,
-        trigger,
-        baseline,
-        time_to_recover: outcome.recovered,
-        relapsed: outcome.relapsed,
-        settled: outcome.settled,
-        goodput_lost: goodput_lost(&series, trigger, baseline),
-        evidence: evidence::all(&case, &backlog),
-        doubts,
-        phases,
-        ..Judgement::default()
+    let frame = Frame::new(log, scenario);
+    let course = Course::of(&frame);
+    let bottleneck = Bottleneck::of(&frame);
+    let convergence = Convergence::of(&frame, &course, bottleneck.as_ref());
+    let sustaining = sustaining::effects(&frame, bottleneck.as_ref());
+    let seen = Seen { frame, course, bottleneck, convergence, sustaining };
+    let mut doubts = doubts::all(&seen);
+    let (verdict, cause) =
+        if doubts.is_empty() { seen.verdict() } else { (Verdict::Inconclusive, None) };
+    let mut run_longer =
+        doubts.iter().find(|doubt| doubt.kind == DoubtKind::TooShort).and(seen.lacking());
+    if verdict == Verdict::Inconclusive && doubts.is_empty() {
+        run_longer = Some(seen.longer());
+        doubts.push(words::undecided(&seen, run_longer));
     }
+    seen.judgement(verdict, cause, doubts, run_longer)
 }
 
-/// Seconds at the start that belong to no baseline: connections are opened, caches filled.
-const WARM_UP: u64 = 5;
-
-/// The warm-up of a run without a trigger: shorter where the baseline's and the last `hold` need it.
-fn warm_up(seconds: u64, hold: u64) -> u64 {
-    WARM_UP.min(seconds.saturating_sub(2 * hold))
+/// All that was seen of a run, before it is judged.
+pub(crate) struct Seen<'a> {
+    pub(crate) frame: Frame<'a>,
+    pub(crate) course: Course,
+    pub(crate) bottleneck: Option<Bottleneck>,
+    pub(crate) convergence: Convergence,
+    pub(crate) sustaining: Vec<Sustaining>,
 }
 
-fn baseline(series: &Series<'_>, trigger: Option<Span>, hold: u64) -> Option<Baseline> {
-    let to = match trigger {
-        Some(trigger) => (trigger.from.floor() as u64).min(series.seconds),
-        None => (warm_up(series.seconds, hold) + hold).min(series.seconds),
-    };
-    let from = match trigger {
-        Some(_) => WARM_UP.min(to.saturating_sub(hold)),
-        None => to.saturating_sub(hold),
-    };
-    let ratio = series.ratio(from, to)?;
-    let seconds = (to - from) as f64;
-    Some(Baseline {
-        span: Span { from: from as f64, to: to as f64 },
-        offered: series.offered(from, to) as f64 / seconds,
-        goodput: series.good(from, to) as f64 / seconds,
-        ratio: ratio.min(1.0),
-    })
-}
-
-/// What the sliding window showed.
-struct Outcome {
-    /// From when recovery is counted: the trigger's end, or the first span out of the band where
-    /// there was no trigger.
-    origin: f64,
-    /// Whether there was a trigger, or goodput left its band without one.
-    disturbed: bool,
-    recovered: Option<f64>,
-    relapsed: Option<f64>,
-    settled: Option<f64>,
-    at_end: bool,
-}
-
-impl Outcome {
-    fn verdict(&self, within: f64, backlog_falls: bool) -> Verdict {
-        match self.recovered {
-            _ if !self.disturbed => Verdict::Steady,
-            Some(seconds) if self.at_end && seconds <= within => Verdict::Recovered,
-            Some(_) if self.at_end => Verdict::SlowRecovery,
-            _ if backlog_falls => Verdict::SlowRecovery,
-            _ => Verdict::Metastable,
+impl Seen<'_> {
+    /// The outcome of a run that can be trusted.
+    fn verdict(&self) -> (Verdict, Option<Cause>) {
+        let Self { frame, course, .. } = self;
+        if course.holds(frame) {
+            return (if frame.trigger.is_some() { self.in_time() } else { self.quiet() }, None);
         }
+        if course.comes_and_goes(frame) {
+            return (Verdict::Unstable, None);
+        }
+        if course.down { self.down() } else { (Verdict::Inconclusive, None) }
     }
-}
 
-struct Band<'a> {
-    series: &'a Series<'a>,
-    hold: u64,
-    needed: f64,
-    baseline: Option<Baseline>,
-}
+    /// The outcome of a run without a trigger that is in its band and has settled there.
+    fn quiet(&self) -> Verdict {
+        // Where it had left the band meanwhile, it has come back by itself, but it was not steady.
+        if self.course.deep.is_empty() { Verdict::Steady } else { Verdict::Unstable }
+    }
 
-impl Band<'_> {
-    /// Whether the span of length `hold` from this second is in the band.
-    fn holds(&self, from: u64) -> bool {
-        let ratio = self.series.ratio(from, from + self.hold);
-        match (ratio, self.baseline) {
-            (Some(ratio), Some(baseline)) if baseline.ratio > 0.0 => {
-                // The margin is for rounding alone: a boundary exactly met is met.
-                ratio / baseline.ratio >= self.needed - 1e-9
+    /// The outcome of a run that is back and has settled.
+    fn in_time(&self) -> Verdict {
+        let within = self.frame.origin + self.frame.rule.within;
+        let back = self.course.back.map(|second| second as f64);
+        let settled = self.course.back_for_good().map(|second| second as f64);
+        let in_time = |second: Option<f64>| second.is_some_and(|second| second <= within + 1e-9);
+        if in_time(back) && in_time(settled) { Verdict::Recovered } else { Verdict::SlowRecovery }
+    }
+
+    /// The outcome of a run that is claimed to be down at its end.
+    fn down(&self) -> (Verdict, Option<Cause>) {
+        let Self { frame, convergence, bottleneck, sustaining, .. } = self;
+        let of = |cause| (Verdict::NotRecovered, Some(cause));
+        if let Some(cause) = cause::plain(frame, bottleneck.as_ref()) {
+            return of(cause);
+        }
+        if convergence.claim.converges() {
+            return (Verdict::SlowRecovery, None);
+        }
+        if bottleneck.is_none() {
+            return of(Cause::Unknown);
+        }
+        match convergence.claim {
+            Claim::MoreThanCapacity if sustaining.is_empty() => of(Cause::Unknown),
+            Claim::MoreThanCapacity => (Verdict::Metastable, None),
+            Claim::LessThanCapacity | Claim::NeverMore | Claim::Falls | Claim::Open => {
+                (Verdict::Inconclusive, None)
             }
-            _ => false,
         }
     }
 
-    /// Whether this span and a neighbour of it are not in the band.
-    fn lost(&self, from: u64) -> bool {
-        let neighbours = [from.checked_sub(1), (from < self.last()).then_some(from + 1)];
-        !self.holds(from) && neighbours.into_iter().flatten().any(|near| !self.holds(near))
-    }
-
-    /// The last second from which a whole span is left; the first where none is.
-    fn last(&self) -> u64 {
-        self.series.seconds.saturating_sub(self.hold)
-    }
-
-    fn outcome(&self, trigger: Option<Span>) -> Outcome {
-        let last = self.last();
-        let at_end = self.series.seconds >= self.hold && !self.lost(last);
-        let calm = self.baseline.map_or(0, |baseline| baseline.span.to as u64);
-        let origin = match trigger {
-            Some(trigger) => Some(trigger.to),
-            None => (calm..=last).find(|t| self.lost(*t)).map(|t| t as f64),
+    /// By how many seconds the time after the trigger is too short for any verdict; none where it is not.
+    pub(crate) fn lacking(&self) -> Option<f64> {
+        let frame = &self.frame;
+        let needed = if frame.trigger.is_some() {
+            let blocks = (SETTLED_BLOCKS * frame.block) as f64;
+            frame.rule.within.max(blocks).max(frame.rule.life)
+        } else {
+            (SETTLED_BLOCKS * frame.block) as f64
         };
-        let Some(origin) = origin else {
-            return Outcome {
-                origin: calm as f64,
-                disturbed: false,
-                recovered: None,
-                relapsed: None,
-                settled: None,
-                at_end,
-            };
-        };
-        let after = origin.ceil() as u64..=last;
-        let back = after.clone().find(|t| self.holds(*t));
-        let out = after.rev().find(|t| back.is_some_and(|back| *t > back) && self.lost(*t));
-        let left = out.map(|out| (0..=out).rev().take_while(|t| self.lost(*t)).last());
-        let since = |t: u64| t as f64 - origin;
-        Outcome {
-            origin,
-            disturbed: true,
-            recovered: back.map(since),
-            relapsed: left.flatten().map(since),
-            settled: back.filter(|_| at_end).map(|back| since(out.map_or(back, |out| out + 1))),
-            at_end,
+        // Spans are whole seconds, and a trigger may end between two.
+        let lacking = needed - frame.tail();
+        (lacking > 1.0).then(|| lacking.ceil())
+    }
+
+    /// By how many seconds to run longer, where the run is long enough for some verdict and says none.
+    fn longer(&self) -> f64 {
+        let Self { frame, convergence, .. } = self;
+        let blocks = (SETTLED_BLOCKS * frame.block) as f64;
+        let left = convergence.left.map_or(0.0, |left| left.value);
+        frame.tail().max(blocks).max(left.min(10.0 * frame.tail())).ceil()
+    }
+
+    fn judgement(
+        self,
+        verdict: Verdict,
+        cause: Option<Cause>,
+        doubts: Vec<Doubt>,
+        run_longer: Option<f64>,
+    ) -> Judgement {
+        let summary = words::summary(&self, verdict, cause, &doubts);
+        let notes = words::notes(&self, verdict);
+        let phases = self.phases();
+        let evidence = evidence::all(&self, &phases);
+        let Self { frame, course, convergence, sustaining, .. } = self;
+        let since = |second: u64| (second as f64 - frame.origin).max(0.0);
+        let relapsed = course.deep.last().map(|stretch| stretch.from - frame.origin);
+        let down = course.down && verdict != Verdict::Inconclusive;
+        Judgement {
+            verdict,
+            cause,
+            summary,
+            notes,
+            rule: frame.rule,
+            trigger: frame.trigger,
+            baseline: frame.baseline,
+            time_to_recover: course.back.filter(|_| frame.trigger.is_some()).map(since),
+            time_to_recover_most: course.back_surely.filter(|_| frame.trigger.is_some()).map(since),
+            since_lever: words::since_lever(&frame, &course),
+            time_left: convergence.left.filter(|_| down && verdict == Verdict::SlowRecovery),
+            relapsed,
+            settled: course.back_for_good().filter(|_| !course.down).map(since),
+            share: course.share.map(interval),
+            stretches: course.deep,
+            sustaining: if course.down { sustaining } else { Vec::new() },
+            run_longer,
+            outcomes: outcomes(frame.series.slice(frame.start(), frame.series.seconds)),
+            goodput_lost: goodput_lost(&frame),
+            doubts,
+            evidence,
+            phases,
+        }
+    }
+
+    fn phases(&self) -> PhaseFigures {
+        let frame = &self.frame;
+        let over = |from: u64, to: u64| frame.figures(from, to);
+        let end = frame.series.seconds;
+        let during = frame.trigger.and_then(|trigger| {
+            over(trigger.from.floor() as u64, (trigger.to.ceil() as u64).min(end))
+        });
+        PhaseFigures {
+            before: frame.baseline.and_then(|b| over(b.span.from as u64, b.span.to as u64)),
+            during,
+            after: over(frame.start(), end),
+            end: over(end.saturating_sub(frame.block), end),
         }
     }
 }
 
-fn phases(
-    series: &Series<'_>,
-    trigger: Option<Span>,
-    baseline: Option<Baseline>,
-    hold: u64,
-) -> PhaseFigures {
-    let over = |from: u64, to: u64| Figures::over(series.slice(from, to));
-    let end = series.seconds;
-    let calm = baseline.map_or(0, |baseline| baseline.span.to as u64);
-    let (during, after) = match trigger {
-        Some(trigger) => {
-            let (from, to) = (trigger.from.floor() as u64, trigger.to.ceil() as u64);
-            (over(from, to.min(end)), over(to, end))
-        }
-        None => (None, over(calm, end)),
-    };
-    PhaseFigures {
-        before: baseline.and_then(|baseline| over(baseline.span.from as u64, calm)),
-        during,
-        after,
-        end: over(end.saturating_sub(hold), end),
+fn interval(bounds: Bounds) -> Interval {
+    Interval { value: bounds.value, low: bounds.low, high: Some(bounds.high) }
+}
+
+/// How the attempts of these windows ended.
+fn outcomes(windows: &[Window]) -> BTreeMap<String, u64> {
+    let mut sums = BTreeMap::new();
+    for (name, count) in windows.iter().flat_map(|window| &window.client.outcomes) {
+        *sums.entry(name.clone()).or_insert(0_u64) += count;
     }
+    sums
 }
 
-fn goodput_lost(series: &Series<'_>, trigger: Option<Span>, baseline: Option<Baseline>) -> f64 {
-    let Some(baseline) = baseline else { return 0.0 };
-    let from = trigger.map_or(baseline.span.to, |trigger| trigger.from).floor() as u64;
-    let due = series.offered(from, series.seconds) as f64 * baseline.ratio;
-    (due - series.good(from, series.seconds) as f64).max(0.0)
+/// Requests that arrived since the trigger began and would have been good at the baseline's share.
+fn goodput_lost(frame: &Frame<'_>) -> f64 {
+    let Some(baseline) = frame.baseline else { return 0.0 };
+    let from = frame.trigger.map_or(baseline.span.to, |trigger| trigger.from).floor() as u64;
+    let due = frame.series.arrived(from, frame.end) as f64 * baseline.ratio;
+    (due - frame.series.good(from, frame.end) as f64).max(0.0)
 }
 
-fn summary(
-    verdict: Verdict,
-    outcome: &Outcome,
-    doubts: &[Doubt],
-    backlog: &Backlog,
-    rule: Rule,
-) -> String {
-    let after = outcome.recovered.unwrap_or_default();
-    let share = rule.goodput_ratio * 100.0;
-    match verdict {
-        Verdict::Steady => format!("goodput stayed at {share:.0} % of the baseline or above"),
-        Verdict::Recovered => format!("goodput was back {after:.0} s after the trigger's end"),
-        Verdict::SlowRecovery if outcome.at_end => {
-            format!("goodput was back only {after:.0} s after the trigger's end")
-        }
-        Verdict::SlowRecovery => format!(
-            "goodput is not back, but the backlog of {:.0} falls by {:.1} a second",
-            backlog.level, -backlog.slope
-        ),
-        Verdict::Unstable | Verdict::NotRecovered | Verdict::Metastable => {
-            "the trigger is gone, and goodput stays down with nothing that would bring it back"
-                .to_owned()
-        }
-        Verdict::Inconclusive => {
-            let texts: Vec<&str> = doubts.iter().map(|doubt| doubt.text.as_str()).collect();
-            format!("the run cannot be trusted: {}", texts.join("; "))
-        }
-    }
+/// Whether a run ended as it was meant to, so that its length is what was asked for.
+pub(crate) fn is_whole(log: &RunLog) -> bool {
+    log.ending == Ending::Completed
 }
 
-#[cfg(test)]
-mod tests;
+/// Whether a share is neither claimed to be in the band nor out of it.
+pub(crate) fn is_open(share: Bounds, needed: f64) -> bool {
+    share.low < needed - INDIFFERENCE && share.high >= needed
+}

@@ -3,16 +3,23 @@
 //! [`judge()`] is a pure function of a run log and the scenario that it came from, so that a saved run
 //! can be judged again. [`Exit`] turns judgements into the exit code of a command.
 
-mod backlog;
+mod bottleneck;
+mod cause;
+mod convergence;
+mod course;
 mod doubts;
 mod evidence;
 mod exit;
+mod frame;
 mod generator;
 mod judge;
 pub mod limits;
+mod load;
 mod model;
 mod series;
+mod sustaining;
 mod trigger;
+mod words;
 
 pub use exit::{Exit, holds};
 pub use generator::generator_doubts;

@@ -13,12 +13,6 @@ pub(crate) fn trigger(log: &RunLog, scenario: &Scenario, seconds: u64) -> Option
     spans.reduce(|a, b| Span { from: a.from.min(b.from), to: a.to.max(b.to) })
 }
 
-/// Whether a fault is part of the trigger, rather than a load spike alone.
-pub(crate) fn has_fault(log: &RunLog, scenario: &Scenario) -> bool {
-    let started = |kind: &EventKind| matches!(kind, EventKind::FaultStarted { .. });
-    !scenario.faults.is_empty() || log.events.iter().any(|event| started(&event.kind))
-}
-
 fn planned(log: &RunLog, scenario: &Scenario) -> impl Iterator<Item = Span> {
     scenario.faults.iter().map(|fault| {
         let end = fault.ends().as_secs_f64();

@@ -68,9 +68,14 @@ pub(crate) fn log_of(scenario: &Scenario, seed: u64) -> RunLog {
     run(&options, &mut (), &mut |_| None, &Cancel::new())
 }
 
-/// Runs a scenario with this seed and judges it.
+/// Runs a scenario with this seed and judges it. Where its trigger was lengthened, goodput may take as
+/// long to be back as the run is still.
 pub(crate) fn judged(scenario: &Scenario, seed: u64) -> Judgement {
-    let judgement = judge(&log_of(scenario, seed), scenario);
+    let mut scenario = scenario.clone();
+    let left =
+        scenario.trigger_span().map(|(_, end)| scenario.duration.saturating_sub(end.elapsed()));
+    scenario.expect.within = scenario.expect.within.min(left.unwrap_or(Duration::MAX));
+    let judgement = judge(&log_of(&scenario, seed), &scenario);
     assert_ne!(judgement.verdict, Verdict::Inconclusive, "{:?}", judgement.doubts);
     judgement
 }

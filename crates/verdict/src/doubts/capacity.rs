@@ -1,0 +1,69 @@
+//! Whether the servers are at the end as they were, but for what the run itself has changed.
+
+use goodput_policy::lever::Lever;
+use goodput_runlog::{EventKind, TierWindow, Window};
+
+use super::raise;
+use crate::frame::Frame;
+use crate::model::{Doubt, DoubtKind};
+
+/// Raises a doubt where a tier has less capacity at the end than the baseline and the run's own levers
+/// leave it.
+pub(super) fn doubts(frame: &Frame<'_>, doubts: &mut Vec<Doubt>) {
+    if frame.trigger.is_none() {
+        return;
+    }
+    let calm = frame.baseline.map_or(0, |baseline| baseline.span.to as u64);
+    let end = frame.series.seconds;
+    let last = frame.series.slice(end.saturating_sub(1), end);
+    let Some((before, now)) = fallen(frame.series.slice(0, calm), last) else { return };
+    if changed_here(frame, &now.name) {
+        return;
+    }
+    let of = |tier: &TierWindow| match tier.capacity {
+        Some(capacity) => format!("{capacity:.1}/s in {} slots", tier.slots),
+        None => format!("unlimited in {} slots", tier.slots),
+    };
+    let text = format!(
+        "capacity of `{}` is not as before: {} at the end, {} in the baseline",
+        now.name,
+        of(now),
+        of(before)
+    );
+    raise(doubts, DoubtKind::CapacityNotRestored, text);
+}
+
+/// The first tier that shows less capacity or fewer slots than in its last window before, which comes
+/// first, and the window that does.
+pub(super) fn fallen<'a>(
+    before: &'a [Window],
+    now: &'a [Window],
+) -> Option<(&'a TierWindow, &'a TierWindow)> {
+    let capacity = |tier: &TierWindow| tier.capacity.unwrap_or(f64::INFINITY);
+    before.last()?.tiers.iter().find_map(|calm| {
+        let less = |tier: &&TierWindow| {
+            tier.name == calm.name
+                && (capacity(tier) < capacity(calm) * 0.99 || tier.slots < calm.slots)
+        };
+        Some((calm, super::tiers(now).find(less)?))
+    })
+}
+
+/// Whether a lever of the run's own has changed the capacity or the slots of this tier: one of its
+/// timeline, or one that was pulled by hand.
+fn changed_here(frame: &Frame<'_>, tier: &str) -> bool {
+    let last = frame.scenario.tiers.last().map(|tier| tier.name.as_str());
+    let planned = frame.scenario.levers.iter().any(|planned| {
+        let here = planned.tier.as_deref().or(last) == Some(tier);
+        let touches = match &planned.lever {
+            Lever::Limiter(patch) => patch.capacity.is_some() || patch.slots.is_some(),
+            _ => false,
+        };
+        here && touches
+    });
+    let is_limiter = |kind: &EventKind| matches!(kind, EventKind::LeverPulled { lever, .. } if lever == "limiter");
+    let pulled = frame.log.events.iter().filter(|event| is_limiter(&event.kind)).count();
+    let of_timeline = frame.scenario.levers.iter();
+    let of_timeline = of_timeline.filter(|p| matches!(p.lever, Lever::Limiter(_))).count();
+    planned || pulled > of_timeline
+}
