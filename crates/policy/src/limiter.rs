@@ -10,12 +10,13 @@
 //! with [`Limiter::poll`]. `now` must not decrease; a stale `now` counts as the last one.
 //!
 //! A fault changes the speed of all work at once: what is left of each service takes as much longer or
-//! shorter as the tier has become slower or faster, so that a fault has no effect beyond its end.
+//! shorter as the tier has become slower or faster, and no service outlives the fault that slows it.
 //!
 //! Work whose caller has gone goes on unless the limiter is told to cancel it: that is what keeps a
 //! metastable failure alive.
 
 mod config;
+mod delays;
 mod outcome;
 mod queue;
 mod reservation;
@@ -35,6 +36,7 @@ pub use config::{
     Capacity, Charge, LimiterConfig, LimiterPatch, OnDisconnect, QueueLimit, QueueOrder,
     ServiceTime,
 };
+pub use delays::QueueDelays;
 pub use outcome::{Admission, Completion, JobId, Refusal, WakeReason};
 use queue::Queue;
 use reservation::Reservations;
