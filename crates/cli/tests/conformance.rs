@@ -8,7 +8,10 @@
 
 mod common;
 
-use common::goodput;
+use std::ops::Range;
+use std::path::Path;
+
+use common::goodput_in;
 use goodput_policy::limiter::Capacity;
 use goodput_scenario::Plan;
 use goodput_scenario::builtin;
@@ -18,6 +21,10 @@ use serde_json::Value;
 const GOODPUT_OFF: f64 = 0.05;
 /// Attempts per request may differ by this share of themselves, in each phase.
 const ATTEMPTS_OFF: f64 = 0.10;
+/// How many waits end may differ by this share, over the length of the fault.
+const WAITS_OFF: f64 = 0.05;
+/// How long they were may differ by a bucket of the ruler, a sixteenth, over the same.
+const DELAY_OFF: f64 = 1.0 / 16.0;
 
 #[test]
 fn a_short_cut_conforms() {
@@ -26,7 +33,28 @@ fn a_short_cut_conforms() {
 
 #[test]
 fn a_defence_conforms() {
-    assert_conforms(&[("database-failover", "drop-expired")]);
+    let dir = tempfile::tempdir().unwrap();
+    assert_conforms_in(dir.path(), &[("database-failover", "drop-expired")]);
+    // In this arm more requests are dropped from the queue than are served late: both have waited.
+    let [rig, simulator] = ["rig", "simulator"].map(|engine| {
+        let mut folders = std::fs::read_dir(dir.path().join(engine)).unwrap();
+        let log = folders.next().unwrap().unwrap().path().join("runlog-drop-expired.json");
+        waits(&serde_json::from_slice(&std::fs::read(log).unwrap()).unwrap(), 60..80)
+    });
+    let off = |a: f64, b: f64| (a - b).abs() / b;
+    let close = off(rig.0, simulator.0) <= WAITS_OFF && off(rig.1, simulator.1) <= DELAY_OFF;
+    assert!(close, "{rig:?} on the rig, {simulator:?} simulated");
+}
+
+/// How many waits ended in these seconds, and the mean of the seconds' median queue delays.
+fn waits(log: &Value, seconds: Range<u64>) -> (f64, f64) {
+    let windows = log["windows"].as_array().unwrap();
+    let within = windows.iter().filter(|w| seconds.contains(&w["second"].as_u64().unwrap()));
+    let delays: Vec<_> = within.map(|window| &window["tiers"][0]["queue_delay"]).collect();
+    assert_eq!(delays.len(), 20);
+    let sum =
+        |figure: &str| delays.iter().map(|delay| delay[figure].as_f64().unwrap()).sum::<f64>();
+    (sum("count"), sum("p50") / delays.len() as f64)
 }
 
 #[test]
@@ -68,10 +96,16 @@ fn capacity(plan: &Plan) -> f64 {
 }
 
 fn assert_conforms(scenarios: &[(&str, &str)]) {
+    let dir = tempfile::tempdir().unwrap();
+    assert_conforms_in(dir.path(), scenarios);
+}
+
+/// As [`assert_conforms`]; leaves the first scenario's runs in a folder for each engine.
+fn assert_conforms_in(dir: &Path, scenarios: &[(&str, &str)]) {
     let mut wrong = Vec::new();
     let mut worst = [0.0, 0.0];
     for (scenario, arms) in scenarios {
-        let (rig, simulator) = (runs("rig", scenario, arms), runs("simulator", scenario, arms));
+        let [rig, simulator] = ["rig", "simulator"].map(|engine| runs(dir, engine, scenario, arms));
         assert_eq!(rig.len(), simulator.len());
         for (measured, predicted) in rig.iter().zip(&simulator) {
             let name = format!("{scenario} {}", measured["arm"].as_str().unwrap_or_default());
@@ -119,7 +153,7 @@ fn differences(
 }
 
 /// The runs of a scenario's arms on an engine, in the order of the file.
-fn runs(engine: &str, scenario: &str, arms: &str) -> Vec<Value> {
+fn runs(dir: &Path, engine: &str, scenario: &str, arms: &str) -> Vec<Value> {
     let mut args = match arms {
         "" => vec!["run", scenario],
         _ => vec!["compare", scenario],
@@ -135,7 +169,10 @@ fn runs(engine: &str, scenario: &str, arms: &str) -> Vec<Value> {
     if engine == "rig" {
         args.extend(["--speed", "10"]);
     }
-    let ended = goodput(&args);
+    if !std::fs::exists(dir.join(engine)).unwrap() {
+        args.extend(["--out", engine]);
+    }
+    let ended = goodput_in(dir, &args);
     let Ok(result) = serde_json::from_str::<Value>(&ended.stdout) else { panic!("{ended:#?}") };
     let runs = result["runs"].as_array().unwrap();
     let inconclusive = runs.iter().find(|run| run["verdict"] == "inconclusive");

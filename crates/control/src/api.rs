@@ -157,8 +157,9 @@ pub struct ServerState {
     pub oldest_age: f64,
     /// Counters since the process started.
     pub counters: ServerCounters,
-    /// Cumulated histogram of the queue delay: (upper bound in seconds, count in the bucket), without
-    /// empty buckets.
+    /// Cumulated histogram of the queue delay, as
+    /// [`QueueDelays`](goodput_policy::limiter::QueueDelays) counts it in scenario time: (upper bound in
+    /// seconds of wall time, count in the bucket), without empty buckets.
     pub queue_delay: Vec<(f64, u64)>,
     /// Faults in force.
     pub faults: Vec<FaultView>,

@@ -10,7 +10,7 @@ use goodput_clock::{Rate, Scale};
 use goodput_policy::backoff::Backoff;
 use goodput_policy::budget::{BudgetConfig, Finagle, SreRatio};
 use goodput_policy::lever::Lever;
-use goodput_policy::limiter::{Capacity, LimiterConfig, LimiterPatch};
+use goodput_policy::limiter::{Capacity, LimiterConfig, LimiterPatch, QueueDelays};
 use goodput_policy::retry::LayerConfig;
 use serde_json::Value;
 
@@ -44,6 +44,22 @@ pub fn limiter_view(config: &LimiterConfig, scale: Scale) -> Value {
 /// Retry layers in wall time, as JSON for a state.
 pub fn layer_views(layers: &[LayerConfig], scale: Scale) -> Vec<Value> {
     layers.iter().map(|layer| json_of(&layer_to_wall(layer, scale))).collect()
+}
+
+/// Queue delays in wall time, for a state: (upper bound in seconds, count in the bucket), by bound.
+pub fn delays_view(delays: &QueueDelays, scale: Scale) -> Vec<(f64, u64)> {
+    let to_wall = |bound: Duration| bound.as_secs_f64() / scale.speed();
+    delays.buckets().map(|(bound, count)| (to_wall(bound), count)).collect()
+}
+
+/// Queue delays of a state in scenario time. Bounds are whole microseconds there: what the way to wall
+/// time and back has added is taken off, so that they are the same at every speed.
+pub fn delays_to_scenario(view: &[(f64, u64)], scale: Scale) -> Vec<(f64, u64)> {
+    let to_scenario = |bound: f64| {
+        let micros = (bound * scale.speed() * 1e6).round();
+        Duration::from_micros(micros as u64).as_secs_f64()
+    };
+    view.iter().map(|(bound, count)| (to_scenario(*bound), *count)).collect()
 }
 
 fn limiter_to_wall(config: &LimiterConfig, scale: Scale) -> LimiterConfig {
@@ -146,7 +162,8 @@ fn convert_budget(budget: BudgetConfig, converter: &Converter) -> BudgetConfig {
 
 #[cfg(test)]
 mod tests {
-    use goodput_clock::Ratio;
+    use goodput_clock::{Ratio, Timestamp};
+    use goodput_policy::limiter::Completion;
 
     use super::*;
 
@@ -169,6 +186,30 @@ mod tests {
             let wall = lever_to_wall(&lever, scale);
             assert_eq!(lever_to_scenario(&wall, scale), lever);
             assert_eq!(wall == lever, lever == Lever::ShedQueue, "{lever:?}");
+        }
+    }
+
+    #[test]
+    fn queue_delays_are_the_same_at_every_speed() {
+        let mut delays = QueueDelays::default();
+        let micros = (0..40).map(|octave| 1.7_f64.powi(octave) as u64);
+        for started in micros.map(|micros| Timestamp::ZERO + Duration::from_micros(micros)) {
+            delays.record(&Completion::Served {
+                payload: (),
+                arrived: Timestamp::ZERO,
+                started,
+                ended: started,
+                wasted: false,
+            });
+        }
+        let exact: Vec<_> =
+            delays.buckets().map(|(bound, count)| (bound.as_secs_f64(), count)).collect();
+        assert!(exact.len() > 30, "{exact:?}");
+        for speed in [0.3, 1.0, 7.0, 10.0, 99.9] {
+            let scale = Scale::new(speed).unwrap();
+            let written = serde_json::to_string(&delays_view(&delays, scale)).unwrap();
+            let read: Vec<(f64, u64)> = serde_json::from_str(&written).unwrap();
+            assert_eq!(delays_to_scenario(&read, scale), exact, "{speed}");
         }
     }
 

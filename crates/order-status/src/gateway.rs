@@ -7,7 +7,6 @@
 mod forward;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::Router;
 use axum::body::Bytes;
@@ -115,7 +114,7 @@ impl Gateway {
         };
         uncounted.forget();
         if end.is_none() {
-            self.intake.tier.metrics.on_refused(Refusal::Restart, Duration::ZERO);
+            self.intake.tier.metrics.on_refused(Refusal::Restart);
         }
         end.map(|end| self.answer(&method, end))
     }

@@ -185,10 +185,16 @@ impl Metrics {
         })
     }
 
-    /// A request was served (or, for `Outcome::Error`, found nothing) after it had waited `delay`
-    /// and held a slot for `service`.
-    pub(crate) fn on_served(&self, delay: Duration, service: Duration, wasted: bool) {
-        self.delay_admitted.observe(delay.as_secs_f64());
+    /// A request's queue delay has ended, with its service where it is `admitted`, else with its
+    /// refusal.
+    pub(crate) fn on_waited(&self, delay: Duration, admitted: bool) {
+        let delays = if admitted { &self.delay_admitted } else { &self.delay_refused };
+        delays.observe(delay.as_secs_f64());
+    }
+
+    /// A request was served (or, for `Outcome::Error`, found nothing) after it had held a slot for
+    /// `service`.
+    pub(crate) fn on_served(&self, service: Duration, wasted: bool) {
         self.service.observe(service.as_secs_f64());
         let busy = if wasted { &self.busy_wasted } else { &self.busy_useful };
         busy.inc_by(service.as_secs_f64());
@@ -211,9 +217,8 @@ impl Metrics {
         self.finished[outcome as usize].inc();
     }
 
-    /// A request was refused after it had waited `delay`.
-    pub(crate) fn on_refused(&self, reason: Refusal, delay: Duration) {
-        self.delay_refused.observe(delay.as_secs_f64());
+    /// A request was refused, at the door or after it had waited.
+    pub(crate) fn on_refused(&self, reason: Refusal) {
         self.refused[reason as usize].inc();
         self.on_finished(match reason {
             Refusal::Expired => Outcome::DeadlineExceeded,
@@ -372,7 +377,7 @@ const RETRIES: &str = "Requests received whose attempt number is above 1";
 const FINISHED: &str = "Requests finished, by outcome; ok is throughput";
 const SHED: &str = "Requests refused or dropped, by reason";
 const BUSY: &str = "Slot time spent; wasted when the caller had gone or its deadline had passed";
-const DELAY: &str = "Time from arrival to a slot, or to refusal";
+const DELAY: &str = "Time from arrival to a slot, or to a refusal after waiting";
 const SERVICE: &str = "Time holding a slot";
 const SLOTS: &str = "Slots in force, after faults";
 const CAPACITY: &str = "Requests that can be served per second, after faults";

@@ -5,7 +5,6 @@
 //! hangs up, hyper drops the handler; a guard then tells the limiter, and the work goes on unless the
 //! limiter is set to cancel it.
 
-mod delays;
 mod driver;
 mod view;
 
@@ -20,12 +19,11 @@ use goodput_policy::fault::Effect;
 use goodput_policy::invalid::InvalidConfig;
 use goodput_policy::limiter::{
     Admission, Capacity, Completion, JobId, Limiter, LimiterConfig, LimiterPatch, OnDisconnect,
-    Refusal,
+    QueueDelays, Refusal,
 };
 use tokio::sync::{Notify, oneshot, watch};
 
 use crate::metrics::{FaultLabel, Metrics, Outcome};
-use delays::Delays;
 
 /// How a request counts once the limiter has served it.
 #[derive(Clone, Copy, Debug)]
@@ -61,7 +59,8 @@ pub(crate) struct Tier {
 struct Core {
     limiter: Limiter<Job>,
     edge: Edge,
-    delays: Delays,
+    /// In scenario time, as the limiter.
+    delays: QueueDelays,
     /// Until when the driver sleeps; none where it waits to be woken.
     armed: Option<Timestamp>,
     restarts: u64,
@@ -103,7 +102,7 @@ impl Tier {
         let core = Core {
             limiter: Limiter::new(config, seed.stream("service")),
             edge: Edge::new(seed.stream("edge")),
-            delays: Delays::new(),
+            delays: QueueDelays::default(),
             armed: None,
             restarts: 0,
         };
@@ -280,16 +279,19 @@ impl Tier {
         let mut answers = Vec::new();
         let scale = self.clock.scale();
         while let Some(completion) = core.limiter.poll() {
+            core.delays.record(&completion);
+            if let Some(delay) = completion.queue_delay() {
+                let admitted = matches!(completion, Completion::Served { .. });
+                self.metrics.on_waited(scale.to_wall(delay), admitted);
+            }
             match completion {
-                Completion::Served { payload, arrived, started, ended, wasted } => {
-                    let delay = scale.to_wall(started.since(arrived));
-                    core.delays.record(delay);
-                    self.metrics.on_served(delay, scale.to_wall(ended.since(started)), wasted);
+                Completion::Served { payload, started, ended, wasted, .. } => {
+                    self.metrics.on_served(scale.to_wall(ended.since(started)), wasted);
                     self.count(payload.counts);
                     answers.push((payload, Ok(())));
                 }
-                Completion::Refused { payload, arrived, at, reason } => {
-                    self.metrics.on_refused(reason, scale.to_wall(at.since(arrived)));
+                Completion::Refused { payload, reason, .. } => {
+                    self.metrics.on_refused(reason);
                     let retry_after = self.retry_after(core);
                     if reason != Refusal::Restart {
                         answers.push((payload, Err(Refused { reason, retry_after })));
@@ -302,7 +304,7 @@ impl Tier {
     }
 
     fn refuse_at_once(&self, core: &Core, reason: Refusal) -> Refused {
-        self.metrics.on_refused(reason, Duration::ZERO);
+        self.metrics.on_refused(reason);
         Refused { reason, retry_after: self.retry_after(core) }
     }
 

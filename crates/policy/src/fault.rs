@@ -17,7 +17,9 @@ use crate::invalid::{InvalidConfig, no_keys};
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CapacityMode {
-    /// Service takes longer, as with a slow database: what starts during the fault takes S / f.
+    /// Service is slower, as with a slow database: all work goes on at the share f of its speed, what
+    /// is in service too, and at full speed again once the fault has ended. What starts and ends
+    /// during the fault takes S / f.
     #[default]
     Slow,
     /// Fewer slots work, as with lost replicas: the nearest whole number to slots × f, at least one.
@@ -100,6 +102,13 @@ pub struct Effect {
 impl Effect {
     /// No fault.
     pub const NONE: Self = Self { speed: 1.0, slots: 1.0, stalled: false };
+
+    /// How many of a tier's slots work: the nearest whole number to their share, at least one where
+    /// there are any.
+    pub fn slots_left(self, slots: u32) -> u32 {
+        let left = (f64::from(slots) * self.slots).round() as u32;
+        left.max(1).min(slots)
+    }
 }
 
 /// A fault in force.

@@ -9,19 +9,23 @@
 //! [`Limiter::next_wakeup`], calls [`Limiter::advance`], and after each call takes the completions out
 //! with [`Limiter::poll`]. `now` must not decrease; a stale `now` counts as the last one.
 //!
+//! A fault changes the speed of all work at once: what is left of each service takes as much longer or
+//! shorter as the tier has become slower or faster, and no service outlives the fault that slows it.
+//!
 //! Work whose caller has gone goes on unless the limiter is told to cancel it: that is what keeps a
 //! metastable failure alive.
 
 mod config;
+mod delays;
 mod outcome;
 mod queue;
 mod reservation;
+mod speed;
 #[cfg(test)]
 mod tests;
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
-use std::time::Duration;
 
 use goodput_clock::{Stream, Timestamp};
 use slab::Slab;
@@ -32,6 +36,7 @@ pub use config::{
     Capacity, Charge, LimiterConfig, LimiterPatch, OnDisconnect, QueueLimit, QueueOrder,
     ServiceTime,
 };
+pub use delays::QueueDelays;
 pub use outcome::{Admission, Completion, JobId, Refusal, WakeReason};
 use queue::Queue;
 use reservation::Reservations;
@@ -163,20 +168,8 @@ impl<T> Limiter<T> {
         self.done.pop_front()
     }
 
-    /// Feels the faults in force from now on. What is in service goes on at its old speed, except
-    /// that a stall freezes it.
-    pub fn set_effect(&mut self, now: Timestamp, effect: Effect) {
-        self.advance(now);
-        self.effect = effect;
-        match self.stalled_since {
-            None if effect.stalled => self.stalled_since = Some(self.now),
-            Some(since) if !effect.stalled => self.thaw(since),
-            _ => {}
-        }
-        self.settle();
-    }
-
-    /// Changes the configuration from now on; what is in service is finished as it began.
+    /// Changes the configuration from now on. What is in service, or has reserved its time, has as much
+    /// work before it as it began with, whatever the new capacity; only faults change its speed.
     ///
     /// # Errors
     ///
@@ -241,10 +234,7 @@ impl<T> Limiter<T> {
 
     /// The slots in force, after faults.
     pub fn slots(&self) -> u32 {
-        if self.effect.slots >= 1.0 {
-            return self.config.slots;
-        }
-        ((f64::from(self.config.slots) * self.effect.slots).round() as u32).max(1)
+        self.effect.slots_left(self.config.slots)
     }
 
     /// Requests per second that can be served now, after faults; infinite where unlimited.
@@ -257,18 +247,6 @@ impl<T> Limiter<T> {
             Capacity::Limited(rate) => {
                 let slots = f64::from(self.slots()) / f64::from(self.config.slots);
                 rate.per_second() * slots * self.effect.speed
-            }
-        }
-    }
-
-    /// The mean service time at the speed of this moment; zero where unlimited.
-    pub fn mean_service(&self) -> Duration {
-        match self.config.capacity {
-            Capacity::Unlimited => Duration::ZERO,
-            Capacity::Limited(rate) => {
-                let seconds = f64::from(self.config.slots) / rate.per_second() / self.effect.speed;
-                Duration::try_from_secs_f64(seconds)
-                    .map_or(LONGEST_SERVICE, |mean| mean.min(LONGEST_SERVICE))
             }
         }
     }
@@ -317,12 +295,6 @@ impl<T> Limiter<T> {
         let service = self.draw_service();
         self.jobs[key].started = at;
         self.serving.push(Reverse((at + service, self.jobs[key].serial, key)));
-    }
-
-    /// A service takes at least a nanosecond, so that a wake-up lies ahead.
-    fn draw_service(&mut self) -> Duration {
-        let drawn = self.mean_service().mul_f64(self.config.service.draw(&mut self.random));
-        drawn.max(Duration::from_nanos(1))
     }
 
     fn finish(&mut self, key: usize, ended: Timestamp) {
@@ -378,23 +350,8 @@ impl<T> Limiter<T> {
         }
         waiting.len()
     }
-
-    /// Ends a stall: everything in service ends as much later as the stall was long.
-    fn thaw(&mut self, since: Timestamp) {
-        self.stalled_since = None;
-        let length = self.now.since(since);
-        let late = |at: Timestamp| at + length;
-        self.delay_unstarted(length);
-        self.serving = std::mem::take(&mut self.serving)
-            .into_iter()
-            .map(|Reverse((ended, serial, key))| Reverse((late(ended), serial, key)))
-            .collect();
-    }
 }
 
 fn is_live<T>(jobs: &Slab<Job<T>>, job: JobId) -> bool {
     jobs.get(job.key).is_some_and(|found| found.serial == job.serial)
 }
-
-/// What a mean service time is cut to, however slow a fault makes it.
-const LONGEST_SERVICE: Duration = Duration::from_hours(24 * 365);

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use goodput_clock::{Scale, Timestamp};
-use goodput_control::ControlClient;
 use goodput_control::api::{FaultView, ServerCounters, ServerState, UPSTREAM_UNSENT};
+use goodput_control::{ControlClient, wall};
 use goodput_runlog::{Event, EventKind, Restarted, TierSample, TierSampler, TierWindow};
 
 /// A state, and when it was asked for and answered.
@@ -251,7 +251,7 @@ impl Watch {
             errors: counters.errors,
             busy_useful: counters.busy_useful * speed,
             busy_wasted: counters.busy_wasted * speed,
-            queue_delay: state.queue_delay.iter().map(|(upto, n)| (upto * speed, *n)).collect(),
+            queue_delay: wall::delays_to_scenario(&state.queue_delay, self.scale),
             queued: state.queued,
             in_service: state.in_service,
             slots: state.slots,

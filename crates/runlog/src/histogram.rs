@@ -120,6 +120,29 @@ pub fn bucket_quantile(buckets: &[(f64, u64)], quantile: f64) -> Option<f64> {
     })
 }
 
+/// The quantiles of (upper bound in seconds, count in the bucket), by bound: each is the upper bound of
+/// the bucket in which it is reached. Counts may be fractions, as a bucket that grows between two
+/// samples has them at a moment between.
+pub fn bucket_quantiles(buckets: impl Iterator<Item = (f64, f64)>) -> Quantiles {
+    let filled: Vec<(f64, f64)> = buckets.filter(|(_, count)| *count > ROUNDING).collect();
+    let total: f64 = filled.iter().map(|(_, count)| count).sum();
+    let Some((max, _)) = filled.last() else { return Quantiles::default() };
+    let quantile = |share: f64| {
+        let mut seen = 0.0;
+        let reached = filled.iter().find(|(_, count)| {
+            seen += count;
+            seen >= share * total - ROUNDING
+        });
+        reached.map_or(*max, |(bound, _)| *bound)
+    };
+    Quantiles {
+        count: (total + ROUNDING).floor() as u64,
+        p50: quantile(0.5),
+        p99: quantile(0.99),
+        max: *max,
+    }
+}
+
 /// The smallest coarse bound that is not below `micros`.
 fn coarse_bound(micros: u64) -> u64 {
     let value = micros.max(1);
@@ -131,6 +154,8 @@ fn coarse_bound(micros: u64) -> u64 {
 const DIGITS: u8 = 2;
 const LONGEST_MICROS: u64 = 36_000_000_000;
 const PER_DOUBLING: u64 = 16;
+/// What sums of fractions may be off by.
+const ROUNDING: f64 = 1e-9;
 
 #[cfg(test)]
 mod tests {

@@ -17,7 +17,7 @@ mod tier_sampler;
 
 pub use client_recorder::{ClientRecorder, Recorded, RequestEnd, RequestEnded};
 pub use figures::Figures;
-pub use histogram::{Histogram, bucket_quantile};
+pub use histogram::{Histogram, bucket_quantile, bucket_quantiles};
 pub use json::RunLogError;
 pub use model::{
     ClientWindow, Cohort, Ending, EngineKind, Event, EventKind, Integrity, Meta, Quantiles, RunLog,

@@ -2,6 +2,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use goodput_clock::Timestamp;
 
+use crate::histogram::bucket_quantiles;
 use crate::model::{Quantiles, TierWindow};
 
 /// A server's state at a moment: what it has counted since it started, and its gauges. All times
@@ -26,7 +27,7 @@ pub struct TierSample {
     pub busy_useful: f64,
     /// See [`TierWindow::busy_wasted`], cumulated, in seconds.
     pub busy_wasted: f64,
-    /// The queue delay, cumulated: (upper bound in seconds, count in the bucket).
+    /// See [`TierWindow::queue_delay`], cumulated: (upper bound in seconds, count in the bucket).
     pub queue_delay: Vec<(f64, u64)>,
     /// Attempts that wait.
     pub queued: u64,
@@ -293,20 +294,10 @@ impl Counters {
             let before = earlier.delays.get(bound).copied().unwrap_or_default();
             (f64::from_bits(*bound), (now - before).max(0.0))
         });
-        let grown: Vec<(f64, f64)> = grown.filter(|(_, weight)| *weight > 1e-9).collect();
-        let weight: f64 = grown.iter().map(|(_, weight)| weight).sum();
-        let (Some((max, _)), true) = (grown.last(), count > 0) else {
+        if count == 0 {
             return Quantiles::default();
-        };
-        let quantile = |share: f64| {
-            let mut seen = 0.0;
-            let reached = grown.iter().find(|(_, weight_here)| {
-                seen += weight_here;
-                seen >= share * weight - 1e-9
-            });
-            reached.map_or(*max, |(bound, _)| *bound)
-        };
-        Quantiles { count, p50: quantile(0.5), p99: quantile(0.99), max: *max }
+        }
+        Quantiles { count, ..bucket_quantiles(grown) }
     }
 }
 

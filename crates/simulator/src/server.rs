@@ -7,8 +7,8 @@ use goodput_clock::{Seed, Timestamp};
 use goodput_policy::attempt::{AttemptResult, FailureClass};
 use goodput_policy::edge::Edge;
 use goodput_policy::fault::FaultTable;
-use goodput_policy::limiter::{Admission, Completion, JobId, Limiter, Refusal};
-use goodput_runlog::{Histogram, TierWindow};
+use goodput_policy::limiter::{Admission, Completion, JobId, Limiter, QueueDelays, Refusal};
+use goodput_runlog::{TierWindow, bucket_quantiles};
 use goodput_scenario as scenario;
 
 use crate::call::Key;
@@ -24,7 +24,7 @@ pub(crate) struct Tier {
     pub(crate) counts: Counts,
     /// For a gateway: its own requests to the next tier, by the attempt that each is for.
     pub(crate) forwarded: BTreeMap<Key, u32>,
-    delays: Histogram,
+    delays: QueueDelays,
 }
 
 /// What an attempt carries through the limiter.
@@ -60,7 +60,7 @@ impl Tier {
             faults: FaultTable::default(),
             counts: Counts::default(),
             forwarded: BTreeMap::new(),
-            delays: Histogram::new(),
+            delays: QueueDelays::default(),
         }
     }
 
@@ -78,6 +78,8 @@ impl Tier {
         ];
         let refused = Refusal::ALL.into_iter().map(Refusal::name).zip(counts.refused);
         let oldest = self.limiter.oldest_arrival();
+        let delays = self.delays.buckets();
+        let delays = delays.map(|(bound, count)| (bound.as_secs_f64(), count as f64));
         let window = TierWindow {
             name: self.name.clone(),
             received: counts.received,
@@ -96,7 +98,7 @@ impl Tier {
             slots: self.limiter.slots(),
             capacity: Some(self.limiter.capacity()).filter(|capacity| capacity.is_finite()),
             admitted: Some(self.edge.share(now).get()),
-            queue_delay: self.delays.quantiles(),
+            queue_delay: bucket_quantiles(delays),
             oldest_age: oldest.map_or(0.0, |arrived| now.since(arrived).as_secs_f64()),
             sample_gap: 0.0,
         };
@@ -173,9 +175,9 @@ impl Simulation<'_> {
     fn complete(&mut self, level: usize, completion: Completion<Sent>) {
         let is_last = level + 1 == self.tiers.len();
         let Tier { counts, delays, .. } = &mut self.tiers[level];
+        delays.record(&completion);
         match completion {
-            Completion::Served { payload, arrived, started, ended, wasted } => {
-                delays.record(started.since(arrived));
+            Completion::Served { payload, started, ended, wasted, .. } => {
                 let busy = if wasted { &mut counts.busy_wasted } else { &mut counts.busy_useful };
                 *busy += ended.since(started);
                 if is_last {
@@ -185,8 +187,7 @@ impl Simulation<'_> {
                     self.forward(level, payload);
                 }
             }
-            Completion::Refused { payload, arrived, at, reason } => {
-                delays.record(at.since(arrived));
+            Completion::Refused { payload, reason, .. } => {
                 counts.refused[reason as usize] += 1;
                 self.answer(level, payload.key, refused(reason));
             }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use goodput_clock::Timestamp;
 use goodput_control::api::ServerCounters;
+use goodput_control::wall;
 use goodput_policy::limiter::{LimiterConfig, QueueLimit};
 
 use super::{Core, Tier};
@@ -16,6 +17,7 @@ pub(crate) struct View {
     pub(crate) config: LimiterConfig,
     pub(crate) reading: Reading,
     pub(crate) counters: ServerCounters,
+    /// (Upper bound in seconds, count in the bucket), by bound.
     pub(crate) queue_delay: Vec<(f64, u64)>,
     pub(crate) restarts: u64,
     /// Since the start, in wall time.
@@ -26,14 +28,16 @@ impl Tier {
     /// What the tier looks like, all of it read at one moment.
     pub(crate) fn view(&self) -> View {
         self.with_core(|core, now| {
-            let immediate = self.metrics.immediate();
+            let mut delays = core.delays.clone();
+            delays.record_immediate(self.metrics.immediate());
+            let scale = self.clock.scale();
             View {
                 config: core.limiter.config().clone(),
                 reading: self.reading(core, now),
                 counters: self.counters(),
-                queue_delay: core.delays.view(immediate),
+                queue_delay: wall::delays_view(&delays, scale),
                 restarts: core.restarts,
-                uptime: self.clock.scale().to_wall(now.elapsed()),
+                uptime: scale.to_wall(now.elapsed()),
             }
         })
     }

@@ -60,6 +60,19 @@ fn a_stall_freezes_the_server_and_its_end_serves_what_waits() {
     }
 }
 
+/// At its speed in the cut the service would take 1,000 s.
+#[test]
+fn a_service_that_began_in_a_deep_cut_ends_soon_after_it() {
+    let server = start(limited(1, 100.0));
+    let cut = r#"{"name": "cut", "fault": {"kind": "capacity", "to": 0.00001}}"#;
+    command(&server, "POST", "/faults", cut);
+    let mut connection = Connection::open(server.data_addr());
+    connection.send("GET", "/orders/1", "", "");
+    wait_for("it is in service", || state(&server).in_service == 1);
+    command(&server, "DELETE", "/faults/cut", "");
+    assert_eq!(connection.receive().unwrap().status, 200);
+}
+
 #[test]
 fn commands_speak_wall_time_and_reset_puts_everything_back() {
     let scale = Scale::new(10.0).unwrap();

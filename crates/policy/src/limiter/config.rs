@@ -230,10 +230,10 @@ pub enum OnDisconnect {
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Charge {
-    /// When its service starts, at the speed of that moment.
+    /// When its service starts.
     #[default]
     ServiceStart,
-    /// On arrival: it reserves a slot's time, at the speed of that moment, and keeps it.
+    /// On arrival: it reserves a slot's time, and keeps it whatever becomes of its caller.
     Admission,
 }
 

@@ -3,10 +3,10 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::time::Duration;
 
 use goodput_clock::Timestamp;
 
+use super::speed::Retiming;
 use super::{Admission, JobId, Limiter, Refusal};
 
 /// The reserved time of all slots.
@@ -44,13 +44,13 @@ impl Reservations {
         }
     }
 
-    /// Makes everything that is promised this much later.
-    pub(super) fn delay(&mut self, length: Duration) {
+    /// Moves everything that is promised.
+    fn retime(&mut self, retiming: Retiming) {
         for slots in [&mut self.slots, &mut self.retired] {
-            *slots = slots.drain().map(|Reverse(free)| Reverse(free + length)).collect();
+            *slots = slots.drain().map(|Reverse(free)| Reverse(retiming.of(free))).collect();
         }
-        let late = |Reverse((start, serial, key))| Reverse((start + length, serial, key));
-        self.pending = self.pending.drain().map(late).collect();
+        let moved = |Reverse((start, serial, key))| Reverse((retiming.of(start), serial, key));
+        self.pending = self.pending.drain().map(moved).collect();
     }
 
     pub(super) fn clear(&mut self) {
@@ -108,22 +108,17 @@ impl<T> Limiter<T> {
         waiting
     }
 
-    /// Makes the reserved starts as much later as a stall was long.
-    pub(super) fn delay_unstarted(&mut self, length: Duration) {
+    /// Moves reserved time to where it lies at another speed.
+    pub(super) fn retime_reserved(&mut self, retiming: Retiming) {
+        self.reservations.retime(retiming);
         for Reverse((start, _, key)) in &self.reservations.pending {
-            self.jobs[*key].started = *start + length;
+            self.jobs[*key].started = *start;
         }
-        self.reservations.delay(length);
     }
 
     /// When the oldest reservation arrived whose service has not started.
     pub(super) fn oldest_unstarted(&self) -> Option<Timestamp> {
         let pending = self.reservations.pending.iter();
         pending.map(|Reverse((_, _, key))| self.jobs[*key].arrived).min()
-    }
-
-    /// What time it is for the slots, whose clocks stand still during a stall.
-    fn slot_clock(&self) -> Timestamp {
-        self.stalled_since.unwrap_or(self.now)
     }
 }

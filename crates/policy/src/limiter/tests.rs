@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use goodput_clock::{Rate, Seed};
 use proptest::prelude::*;
 
@@ -215,18 +217,6 @@ fn a_stall_freezes_what_is_in_service_and_starts_nothing() {
 }
 
 #[test]
-fn a_slow_fault_stretches_what_starts_during_it_and_nothing_else() {
-    let mut limiter = limiter(config(1));
-    for payload in 0..4 {
-        accepted(arrive(&mut limiter, 0, payload));
-    }
-    limiter.set_effect(at(5), Effect { speed: 0.5, ..Effect::NONE });
-    limiter.set_effect(at(25), Effect::NONE);
-    limiter.advance(at(1000));
-    assert_eq!(served(&mut limiter), [(0, 0, 10), (1, 10, 30), (2, 30, 40), (3, 40, 50)]);
-}
-
-#[test]
 fn a_slots_fault_takes_slots_away_as_they_become_free_and_gives_them_back_at_once() {
     let mut limiter = limiter(config(10));
     for payload in 0..50 {
@@ -241,20 +231,6 @@ fn a_slots_fault_takes_slots_away_as_they_become_free_and_gives_them_back_at_onc
     assert_eq!(limiter.in_service(), 10);
     limiter.set_effect(at(150), Effect { slots: 0.01, ..Effect::NONE });
     assert_eq!(limiter.slots(), 1, "one slot at least stays");
-}
-
-#[test]
-fn cost_charged_at_admission_keeps_the_speed_of_the_arrival() {
-    let mut limiter = limiter(LimiterConfig { charge: Charge::Admission, ..config(1) });
-    accepted(arrive(&mut limiter, 0, 0));
-    limiter.set_effect(at(0), Effect { speed: 0.5, ..Effect::NONE });
-    accepted(arrive(&mut limiter, 0, 1));
-    limiter.set_effect(at(1), Effect::NONE);
-    accepted(arrive(&mut limiter, 1, 2));
-    assert_eq!((limiter.in_service(), limiter.queued()), (1, 2));
-    assert_eq!(limiter.oldest_arrival(), Some(at(0)));
-    limiter.advance(at(1000));
-    assert_eq!(served(&mut limiter), [(0, 0, 10), (1, 10, 30), (2, 30, 40)]);
 }
 
 #[test]
@@ -362,3 +338,4 @@ fn configurations_that_cannot_be_are_refused_by_their_key() {
 }
 
 mod properties;
+mod speed;

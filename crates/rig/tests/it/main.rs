@@ -6,6 +6,7 @@
 #![expect(clippy::unwrap_used, reason = "the helpers are part of the tests")]
 #![expect(clippy::print_stdout, reason = "what a test prints is shown where it fails")]
 
+mod delays;
 mod headline;
 mod levers;
 mod log;
