@@ -100,11 +100,11 @@ pub struct Forms {
     pub stable_load: f64,
     /// Why no trigger sticks above it; absent where one may.
     pub defence: Option<String>,
-    /// Seconds: in a shorter trigger nobody times out.
+    /// Seconds, a lower bound: in a shorter trigger nobody times out.
     pub safe_trigger: Option<f64>,
-    /// Seconds: amplification reaches C / λ while the trigger lasts.
+    /// Seconds, an estimate: amplification reaches C / λ while the trigger lasts.
     pub amplified_trigger: Option<f64>,
-    /// Seconds: from here on everybody who comes during the trigger times out.
+    /// Seconds, an upper bound: in a longer trigger everybody times out until all retries of it have come.
     pub sure_trigger: Option<f64>,
     /// The greatest value, from the recovering side, up to which the forms say that it recovers.
     pub recovers: Option<f64>,
@@ -352,6 +352,6 @@ mod tests {
         let at = |value| ClosedForms::of(&numbers.with(&[(length, value)]).unwrap());
         let values: Vec<_> = (1..=60).map(|i| f64::from(i) / 2.0).map(|v| (v, at(v))).collect();
         let forms = Forms::of(&at(20.0).unwrap(), &values, true);
-        assert_eq!((forms.recovers, forms.sticks), (Some(9.5), Some(12.5)));
+        assert_eq!((forms.recovers, forms.sticks), (Some(9.5), Some(12.0)));
     }
 }

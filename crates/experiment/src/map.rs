@@ -163,9 +163,11 @@ pub fn lines(xs: &[f64], ys: &[f64], forms: &[Vec<Option<ClosedForms>>]) -> Vec<
         line("safe trigger", "in a shorter one nobody times out", &|forms| {
             beyond(forms.safe_trigger, forms.trigger)
         }),
-        line("sure trigger", "in a longer one even the last to come times out", &|forms| {
-            beyond(forms.sure_trigger, forms.trigger)
-        }),
+        line(
+            "sure trigger",
+            "in a longer one all time out until their retries have come",
+            &|forms| beyond(forms.sure_trigger, forms.trigger),
+        ),
     ]
     .into_iter()
     .flatten()

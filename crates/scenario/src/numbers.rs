@@ -7,7 +7,7 @@
 
 use std::fmt;
 
-use goodput_clock::text;
+use goodput_clock::{Rate, Ratio, text};
 
 use crate::error::ScenarioError;
 use crate::model::{Plan, Scenario};
@@ -174,26 +174,38 @@ impl Number {
 }
 
 impl Unit {
-    /// Reads a value as a person writes it, in the base of the unit.
+    /// Reads a value as a scenario file writes it, in the base of the unit: a number of TOML, such as
+    /// `1_000`, or what stands in quotes there, such as `30k/m` or `40%`.
     ///
     /// # Errors
     ///
     /// Where the text is no value of this unit.
     pub fn read(self, text: &str) -> Result<f64, String> {
+        let text = text.trim();
+        parse::literal(self, text).map_or_else(|| self.of_text(text), Ok)
+    }
+
+    /// What text of a file stands for; counts and plain numbers are not written as text.
+    pub(crate) fn of_text(self, text: &str) -> Result<f64, String> {
         match self {
             Self::Duration => text::parse_duration(text).map(|value| value.as_secs_f64()),
-            Self::Rate => text::parse_rate(text).map(goodput_clock::Rate::per_second),
-            Self::Ratio => text::parse_ratio(text).map(goodput_clock::Ratio::get),
-            Self::Count => text
-                .trim()
-                .parse::<u32>()
-                .map(f64::from)
-                .map_err(|_| format!("`{text}` is not a whole number, such as 3")),
-            Self::Plain => match text.trim().parse::<f64>() {
-                Ok(value) if value.is_finite() => Ok(value),
-                _ => Err(format!("`{text}` is not a number, such as 1.5")),
-            },
+            Self::Rate => text::parse_rate(text).map(Rate::per_second),
+            Self::Ratio => text::parse_ratio(text).map(Ratio::get),
+            Self::Count => Err(format!("`{text}` is not a whole number, such as 3")),
+            Self::Plain => Err(format!("`{text}` is not a number, such as 1.5")),
         }
+    }
+
+    /// What a number of a file stands for.
+    pub(crate) fn of_number(self, value: f64, is_whole: bool) -> Option<f64> {
+        let fits = match self {
+            Self::Duration => false,
+            Self::Rate => Rate::new(value).is_ok(),
+            Self::Ratio => Ratio::new(value).is_ok(),
+            Self::Count => is_whole && (0.0..=f64::from(u32::MAX)).contains(&value),
+            Self::Plain => value.is_finite(),
+        };
+        fits.then_some(value)
     }
 
     /// Writes a value as [`Unit::read`] reads it, to a millionth.

@@ -24,7 +24,11 @@ use crate::resolve::{self, ArmHead};
 use reader::{Finding, Findings};
 
 pub(crate) use near::{hint, near};
-pub(crate) use numbers::{Address, means, numbers_in, put, resolve_tree, shortest, tree_of, value};
+#[cfg(test)]
+pub(crate) use numbers::KEYS;
+pub(crate) use numbers::{
+    Address, literal, means, numbers_in, put, resolve_tree, shortest, tree_of, value,
+};
 pub(crate) use overlay::default_layer_name;
 pub(crate) use path::{Path, Table};
 pub(crate) use reader::Reader;

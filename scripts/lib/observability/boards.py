@@ -90,11 +90,10 @@ def picture(board):
             query('rig:hidden_capacity_requests:rate{arm="$arm"}', "safe capacity C/k"),
         ],
     )
-    phase = f"""sum(rig_phase{{{SERVER},phase="fault"}}) + 2 * sum(rig_phase{{{SERVER},phase="after"}})"""
     board.states(
         "State and phase", """The State tile over time, above where the server stands against its faults. Red above
         `after the fault` is metastable: note when it began and which lever (blue marks) ended it.""",
-        (24, 5), [query('rig:state{arm="$arm"}', "state"), query(phase, "phase")], STATES, other={"phase": PHASES},
+        (24, 5), [query('rig:state{arm="$arm"}', "state"), query('rig:phase:max{arm="$arm"}', "phase")], STATES, other={"phase": PHASES},
     )
 
 
@@ -198,7 +197,7 @@ def users(board):
         [
             query(f"histogram_quantile(0.5, {attempts}) >= 0", "p50"),
             query(f"histogram_quantile(0.99, {attempts}) >= 0", "p99"),
-            query('exp(sum(ln(rig_client_max_attempts_per_request{arm="$arm"})))', "limit"),
+            query('max(rig_client_max_attempts_per_request{job="rig-client",arm="$arm"})', "limit"),
         ],
     )
 
@@ -219,7 +218,7 @@ def retries(board):
         (8, 8), "percentunit",
         [
             query('rig:retries_per_attempts:ratio_rate10s{arm="$arm"}', "retries"),
-            query('sum by (layer) (rig_client_retry_budget_tokens{arm="$arm",layer=~"$layer"} < Inf)', "budget of {{layer}}"),
+            query('sum by (tier, layer) (rig_client_retry_budget_tokens{arm="$arm",layer=~"$layer"} < Inf)', "budget of {{tier}} {{layer}}"),
         ],
     )
     board.panels[-1]["fieldConfig"]["overrides"].append({

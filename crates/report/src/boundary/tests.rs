@@ -69,9 +69,9 @@ fn answer() -> Boundary {
             defence: None,
             safe_trigger: Some(9.5),
             amplified_trigger: Some(10.75),
-            sure_trigger: Some(12.5),
+            sure_trigger: Some(12.0),
             recovers: Some(9.5),
-            sticks: Some(12.5),
+            sticks: Some(12.0),
         }),
         command: "goodput boundary database-failover --vary fault.for".to_owned(),
         version: "0.1.0".to_owned(),
@@ -95,7 +95,7 @@ fn text_sets_prediction_measurement_and_arithmetic_side_by_side() {
         "trigger of 10.75 s: amplification reaches C / load = 1.25",
         "prediction    10.44 s (5–95 %: 9.6 s to 11.5 s)",
         "measurement   10.9 s (10.3 s to 11.5 s)",
-        "closed forms  recovers up to 9.5 s, sticks from 12.5 s on",
+        "closed forms  recovers up to 9.5 s, sticks from 12 s on",
     ] {
         assert!(text.contains(part), "no `{part}` in\n{text}");
     }

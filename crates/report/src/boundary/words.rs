@@ -256,7 +256,10 @@ pub(super) fn forms(boundary: &Boundary) -> Vec<String> {
         ));
     }
     if let Some(sure) = forms.sure_trigger {
-        lines.push(format!("trigger of {}: even who comes at its end times out", seconds(sure)));
+        lines.push(format!(
+            "trigger of {}: in a longer one all time out until their retries have come, and so for good",
+            seconds(sure)
+        ));
     }
     lines.push(format!("over {}: {}", boundary.path, over(forms, &boundary.unit)));
     lines

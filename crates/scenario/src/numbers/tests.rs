@@ -131,3 +131,93 @@ fn changes_of_the_load_are_numbered() {
     // A section that the file leaves out is there with its defaults.
     assert_eq!(with(&numbers, "expect.hold", 12.0).unwrap().expect.hold, Duration::from_secs(12));
 }
+
+/// A file with every key that holds a number: two tiers with layers, each kind of budget in its turn.
+fn whole_file(budget: &str) -> String {
+    let layer = "timeout = \"5s\"\nretries = 3\n\
+         backoff = { base = \"1s\", factor = 2, cap = \"20s\" }\n";
+    format!(
+        "name = \"whole\"\nduration = \"5days\"\n\
+         [load]\nrate = 10\narrivals = {{ kind = \"batch\", size = 1 }}\n\
+         [[load.change]]\nat = \"2h\"\nrate = 20\nover = \"1s\"\nfor = \"1h\"\n\
+         [client]\nclients = 1\ndeadline = \"9h\"\nmax_connections = 100\nconnect_rate = 100\n\
+         [[client.layer]]\nname = \"one\"\n{layer}budget = {budget}\n\
+         [[tier]]\nname = \"gateway\"\nslots = 10\ncapacity = 100\nqueue_limit = 9\n\
+         expiry_margin = \"1s\"\nservice = {{ kind = \"lognormal\", sigma = 1.0 }}\n\
+         [[tier.layer]]\nname = \"two\"\n{layer}budget = {budget}\n\
+         [[tier]]\nname = \"last\"\ncapacity = 100\norders = 10\n\
+         [[fault]]\nname = \"cut\"\ntier = \"last\"\nkind = \"capacity\"\nto = 0.4\nat = \"5h\"\n\
+         for = \"1h\"\n\
+         [[lever]]\nname = \"admit\"\ntier = \"last\"\nshare = 0.5\nfor = \"1h\"\nramp = \"1s\"\n\
+         at = \"8h\"\n\
+         [[lever]]\nname = \"budget\"\nlayer = \"one\"\nbudget = {budget}\nat = \"9h\"\n\
+         [[lever]]\nname = \"retries\"\nlayer = \"one\"\nretries = 1\nat = \"10h\"\n\
+         [[lever]]\nname = \"rate\"\nrate = 10\nat = \"11h\"\n\
+         [[lever]]\nname = \"limiter\"\ntier = \"last\"\nslots = 5\ncapacity = 50\nqueue_limit = 5\n\
+         at = \"12h\"\n\
+         [expect]\ngoodput_ratio = 0.9\nhold = \"2m\"\nwithin = \"1h\"\n"
+    )
+}
+
+const BUDGETS: [&str; 5] = [
+    "{ kind = \"sre-ratio\", ratio = 0.1, window = \"10s\" }",
+    "{ kind = \"finagle\", ratio = 0.2, window = \"10s\", min_per_second = 10 }",
+    "{ kind = \"token-bucket\", ratio = 0.1, max = 10 }",
+    "{ kind = \"grpc-throttle\", max_tokens = 10, token_ratio = 0.1 }",
+    "{ kind = \"aws-quota\", capacity = 500, cost = 5, timeout_cost = 10 }",
+];
+
+/// Ways in which people write numbers; some are refused for some keys, and a few everywhere.
+const SPELLINGS: [&str; 37] = [
+    "0", "1", "2", "3", "+3", "-1", "7", "10", "500", "1_000", "0x10", "1e3", "1e-3", "0.4", "1.5",
+    "0.95", "40%", "95%", "0.5%", "150%", "-1%", "40 %", "80/s", "30k/m", "1.5k", "1.5k/s",
+    "600/h", "5s", "1.5s", "1m 30s", "200ms", "1h", "90min", "5", "inf", "nan", "",
+];
+
+#[test]
+fn a_range_takes_every_spelling_that_the_file_takes_and_no_other() {
+    let mut keys = std::collections::BTreeMap::new();
+    for budget in BUDGETS {
+        let text = whole_file(budget);
+        let numbers = numbers(&text, None);
+        for number in numbers.all() {
+            let key = number.place.to_string();
+            for spelling in SPELLINGS {
+                let read = number.read(spelling).ok();
+                let with = read.and_then(|value| numbers.with(&[(number, value)]).ok());
+                let quoted = format!("\"{spelling}\"");
+                let mut files = [spelling, &quoted].into_iter().filter_map(|written| {
+                    let mut tree = parse::tree_of(&text, None);
+                    let value = toml::de::DeValue::parse(written).ok()?;
+                    parse::put(&mut tree, &number.place, value.into_inner());
+                    parse::resolve_tree("test.toml", &text, &tree, None).ok()
+                });
+                let file = files.next();
+                let same = |scenario: Option<Scenario>| {
+                    scenario.map(|scenario| Scenario { duration: Duration::ZERO, ..scenario })
+                };
+                assert_eq!(same(with), same(file), "{key} = {spelling}");
+                if read.is_some() {
+                    keys.entry(key.clone()).or_insert_with(Vec::new).push(spelling);
+                }
+            }
+        }
+    }
+    for (key, units) in [
+        ("client.layer.budget.token_ratio", ["40%", "0.4"]),
+        ("fault.to", ["40%", "0.4"]),
+        ("load.rate", ["30k/m", "1_000"]),
+        ("tier.capacity", ["1.5k", "500"]),
+        ("fault.for", ["1m 30s", "200ms"]),
+        ("tier.queue_limit", ["1_000", "0x10"]),
+        ("client.layer.budget.cost", ["7", "1"]),
+    ] {
+        assert!(
+            units.iter().all(|spelling| keys[key].contains(spelling)),
+            "{key}: {:?}",
+            keys[key]
+        );
+    }
+    let missing: Vec<_> = parse::KEYS.iter().filter(|(key, ..)| !keys.contains_key(*key)).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}

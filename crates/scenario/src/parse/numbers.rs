@@ -112,13 +112,24 @@ impl Walk<'_> {
     }
 }
 
+/// The number that stands for itself in a file, as `1_000` does, in the base of the unit; none where
+/// the text is none, or not one of the unit.
+pub(crate) fn literal(unit: Unit, text: &str) -> Option<f64> {
+    number(unit, DeValue::parse(text).ok()?.get_ref())
+}
+
+/// The number that a value of a file stands for, in the base of the unit; none where it is a word, or
+/// nothing that the unit has.
 fn number(unit: Unit, value: &DeValue<'_>) -> Option<f64> {
     match value {
         DeValue::Integer(number) => {
-            i64::from_str_radix(number.as_str(), number.radix()).ok().map(|number| number as f64)
+            let value = i64::from_str_radix(number.as_str(), number.radix()).ok()?;
+            unit.of_number(value as f64, true)
         }
-        DeValue::Float(number) => number.as_str().replace('_', "").parse().ok(),
-        DeValue::String(text) => unit.read(text).ok(),
+        DeValue::Float(number) => {
+            unit.of_number(number.as_str().replace('_', "").parse().ok()?, false)
+        }
+        DeValue::String(text) => unit.of_text(text).ok(),
         DeValue::Boolean(_) | DeValue::Datetime(_) | DeValue::Array(_) | DeValue::Table(_) => None,
     }
 }
@@ -213,7 +224,7 @@ pub(crate) fn resolve_tree(
 
 /// Whether a number can be set where the file does not write it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Presence {
+pub(crate) enum Presence {
     /// It has a default, or is a word.
     Always,
     /// It means something only where it is written.
@@ -221,7 +232,7 @@ enum Presence {
 }
 
 /// Every key that holds a number, but for `seed`.
-const KEYS: &[(&str, Unit, Presence)] = &[
+pub(crate) const KEYS: &[(&str, Unit, Presence)] = &[
     ("duration", Unit::Duration, Presence::Always),
     ("load.rate", Unit::Rate, Presence::Always),
     ("load.arrivals.size", Unit::Count, Presence::Written),
@@ -241,12 +252,12 @@ const KEYS: &[(&str, Unit, Presence)] = &[
     ("client.layer.budget.ratio", Unit::Ratio, Presence::Written),
     ("client.layer.budget.window", Unit::Duration, Presence::Written),
     ("client.layer.budget.min_per_second", Unit::Plain, Presence::Written),
-    ("client.layer.budget.max", Unit::Plain, Presence::Written),
-    ("client.layer.budget.max_tokens", Unit::Plain, Presence::Written),
-    ("client.layer.budget.token_ratio", Unit::Plain, Presence::Written),
-    ("client.layer.budget.capacity", Unit::Plain, Presence::Written),
-    ("client.layer.budget.cost", Unit::Plain, Presence::Written),
-    ("client.layer.budget.timeout_cost", Unit::Plain, Presence::Written),
+    ("client.layer.budget.max", Unit::Count, Presence::Written),
+    ("client.layer.budget.max_tokens", Unit::Count, Presence::Written),
+    ("client.layer.budget.token_ratio", Unit::Ratio, Presence::Written),
+    ("client.layer.budget.capacity", Unit::Count, Presence::Written),
+    ("client.layer.budget.cost", Unit::Count, Presence::Written),
+    ("client.layer.budget.timeout_cost", Unit::Count, Presence::Written),
     ("tier.slots", Unit::Count, Presence::Always),
     ("tier.capacity", Unit::Rate, Presence::Always),
     ("tier.service.sigma", Unit::Plain, Presence::Written),
@@ -261,12 +272,12 @@ const KEYS: &[(&str, Unit, Presence)] = &[
     ("tier.layer.budget.ratio", Unit::Ratio, Presence::Written),
     ("tier.layer.budget.window", Unit::Duration, Presence::Written),
     ("tier.layer.budget.min_per_second", Unit::Plain, Presence::Written),
-    ("tier.layer.budget.max", Unit::Plain, Presence::Written),
-    ("tier.layer.budget.max_tokens", Unit::Plain, Presence::Written),
-    ("tier.layer.budget.token_ratio", Unit::Plain, Presence::Written),
-    ("tier.layer.budget.capacity", Unit::Plain, Presence::Written),
-    ("tier.layer.budget.cost", Unit::Plain, Presence::Written),
-    ("tier.layer.budget.timeout_cost", Unit::Plain, Presence::Written),
+    ("tier.layer.budget.max", Unit::Count, Presence::Written),
+    ("tier.layer.budget.max_tokens", Unit::Count, Presence::Written),
+    ("tier.layer.budget.token_ratio", Unit::Ratio, Presence::Written),
+    ("tier.layer.budget.capacity", Unit::Count, Presence::Written),
+    ("tier.layer.budget.cost", Unit::Count, Presence::Written),
+    ("tier.layer.budget.timeout_cost", Unit::Count, Presence::Written),
     ("fault.to", Unit::Ratio, Presence::Written),
     ("fault.at", Unit::Duration, Presence::Always),
     ("fault.for", Unit::Duration, Presence::Always),
@@ -277,12 +288,12 @@ const KEYS: &[(&str, Unit, Presence)] = &[
     ("lever.budget.ratio", Unit::Ratio, Presence::Written),
     ("lever.budget.window", Unit::Duration, Presence::Written),
     ("lever.budget.min_per_second", Unit::Plain, Presence::Written),
-    ("lever.budget.max", Unit::Plain, Presence::Written),
-    ("lever.budget.max_tokens", Unit::Plain, Presence::Written),
-    ("lever.budget.token_ratio", Unit::Plain, Presence::Written),
-    ("lever.budget.capacity", Unit::Plain, Presence::Written),
-    ("lever.budget.cost", Unit::Plain, Presence::Written),
-    ("lever.budget.timeout_cost", Unit::Plain, Presence::Written),
+    ("lever.budget.max", Unit::Count, Presence::Written),
+    ("lever.budget.max_tokens", Unit::Count, Presence::Written),
+    ("lever.budget.token_ratio", Unit::Ratio, Presence::Written),
+    ("lever.budget.capacity", Unit::Count, Presence::Written),
+    ("lever.budget.cost", Unit::Count, Presence::Written),
+    ("lever.budget.timeout_cost", Unit::Count, Presence::Written),
     ("lever.retries", Unit::Count, Presence::Written),
     ("lever.rate", Unit::Rate, Presence::Written),
     ("lever.slots", Unit::Count, Presence::Written),
@@ -307,7 +318,7 @@ mod tests {
             let top = tree.values().next().unwrap().get_ref();
             let value = top.as_table().map_or(Some(top), |t| t.get(last).map(Spanned::get_ref));
             let is_number = value.is_some_and(|value| {
-                let units = [Unit::Duration, Unit::Rate, Unit::Ratio, Unit::Plain];
+                let units = [Unit::Duration, Unit::Rate, Unit::Ratio, Unit::Count, Unit::Plain];
                 units.into_iter().any(|unit| number(unit, value).is_some())
             });
             if is_number && row.key != "seed" {

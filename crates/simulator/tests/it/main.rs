@@ -4,6 +4,7 @@
 
 mod arms;
 mod boundary;
+mod closed_forms;
 mod determinism;
 mod fleet;
 mod gateways;
