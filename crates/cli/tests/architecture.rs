@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Which crates of the workspace each crate may depend on (ARCHITECTURE.md, "Code map").
-const ARROWS: [(&str, &[&str]); 18] = [
+const ARROWS: [(&str, &[&str]); 19] = [
     ("clock", &[]),
     ("policy", &["clock"]),
     ("scenario", &["clock", "policy"]),
@@ -35,6 +35,7 @@ const ARROWS: [(&str, &[&str]); 18] = [
     ("statistics", &["clock"]),
     ("verdict", &["clock", "policy", "scenario", "runlog", "statistics"]),
     ("experiment", &["clock", "policy", "scenario", "runlog", "statistics", "verdict"]),
+    ("proof", &["clock", "scenario", "runlog", "simulator", "statistics", "verdict"]),
     ("lesson", &[]),
     ("report", &["clock", "scenario", "runlog", "verdict", "experiment"]),
     ("test-support", &["clock", "policy", "control"]),

@@ -1,0 +1,214 @@
+//! Runs the proof: many cases on all cores, the table to standard output, and what was misjudged to a
+//! folder.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+
+use goodput_clock::Seed;
+use goodput_proof::{Draft, Outcome, Table, distribution, grid, measure};
+
+use goodput_verdict::Verdict;
+
+fn main() -> ExitCode {
+    let options = match Options::read(std::env::args().skip(1)) {
+        Ok(Some(options)) => options,
+        Ok(None) => return say(USAGE, ExitCode::SUCCESS),
+        Err(problem) => {
+            return complain(&format!("{problem}\n\n{USAGE}"));
+        }
+    };
+    match run(&options) {
+        Ok(text) => say(&text, ExitCode::SUCCESS),
+        Err(problem) => complain(&problem),
+    }
+}
+
+fn say(text: &str, code: ExitCode) -> ExitCode {
+    // A reader who has gone needs no answer.
+    let _ = io::stdout().write_all(text.as_bytes());
+    code
+}
+
+fn complain(text: &str) -> ExitCode {
+    let _ = writeln!(io::stderr(), "{text}");
+    ExitCode::from(2)
+}
+
+fn run(options: &Options) -> Result<String, String> {
+    if options.grid {
+        return grid_text(options);
+    }
+    if let Some(number) = options.only {
+        let outcome = one(options, number)?;
+        let mut text = format!("{}\n# {}\n{}", outcome.toml, outcome.line(), outcome.course);
+        for said in &outcome.said {
+            let _ = writeln!(text, "  {}: {}", said.verdict, said.words);
+        }
+        return Ok(text);
+    }
+    let numbers: Vec<u64> = (options.first..options.first + options.cases).collect();
+    let outcomes = all(options.jobs, &numbers, |number| one(options, *number))?;
+    let table = Table::new(outcomes);
+    dump(&options.folder, &table)
+        .map_err(|error| format!("{}: {error}", options.folder.display()))?;
+    Ok(table.markdown())
+}
+
+fn one(options: &Options, number: u64) -> Result<Outcome, String> {
+    let draft: Draft = distribution::case(Seed(options.seed), number);
+    // A random twentieth: the draft's seed has nothing to do with the verdict.
+    measure(&draft, draft.seed.is_multiple_of(20))
+}
+
+fn grid_text(options: &Options) -> Result<String, String> {
+    let places = grid::places(options.cases.clamp(1, 40));
+    let verdicts = all(options.jobs, &places, grid::verdict)?;
+    let mut counts = std::collections::BTreeMap::new();
+    for verdict in verdicts {
+        *counts.entry(verdict.name()).or_insert(0_u32) += 1;
+    }
+    let mut text = format!("| verdict | of {} |\n|---|---|\n", places.len());
+    for (verdict, count) in counts {
+        let _ = writeln!(text, "| {verdict} | {count} |");
+    }
+    Ok(text)
+}
+
+/// Answers all questions on so many threads.
+fn all<Q: Sync, A: Send>(
+    jobs: usize,
+    questions: &[Q],
+    answer: impl Fn(&Q) -> Result<A, String> + Sync,
+) -> Result<Vec<A>, String> {
+    let next = AtomicU64::new(0);
+    let answers = Mutex::new(Vec::with_capacity(questions.len()));
+    let work = || {
+        while let Some(question) = questions.get(next.fetch_add(1, Ordering::Relaxed) as usize) {
+            let result = answer(question);
+            let mut answers = answers.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            answers.push(result);
+            if answers.len() % 100 == 0 {
+                let _ = writeln!(io::stderr(), "{} of {}", answers.len(), questions.len());
+            }
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 0..jobs {
+            scope.spawn(work);
+        }
+    });
+    answers.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner).into_iter().collect()
+}
+
+/// Writes a line a case, and each misjudged case with its scenario and what was said of it.
+fn dump(folder: &Path, table: &Table) -> io::Result<()> {
+    if folder.exists() {
+        fs::remove_dir_all(folder)?;
+    }
+    fs::create_dir_all(folder)?;
+    let lines: Vec<String> = table.outcomes().iter().map(Outcome::line).collect();
+    fs::write(folder.join("cases.tsv"), lines.join("\n") + "\n")?;
+    for outcome in table.outcomes() {
+        let mut kinds: Vec<&str> = outcome
+            .said
+            .iter()
+            .filter_map(|said| match said.miss {
+                Some(miss) => Some(miss.name()),
+                None if said.due && said.verdict == Verdict::Inconclusive => Some("inconclusive"),
+                None => None,
+            })
+            .collect();
+        if outcome.flipped {
+            kinds.push("flipped");
+        }
+        if !outcome.broken.is_empty() {
+            kinds.push("physics");
+        }
+        kinds.sort_unstable();
+        kinds.dedup();
+        for kind in kinds {
+            let place = if outcome.near == Some(true) { "near" } else { "far" };
+            let folder = folder.join(kind).join(place);
+            fs::create_dir_all(&folder)?;
+            let name = format!("{}.toml", outcome.number);
+            fs::write(folder.join(name), evidence(outcome))?;
+        }
+    }
+    Ok(())
+}
+
+fn evidence(outcome: &Outcome) -> String {
+    let mut text = format!("{}\n{}\n", outcome.line(), outcome.course);
+    for (said, tails) in outcome.said.iter().zip(goodput_proof::TAILS) {
+        let _ = writeln!(text, "tail × {tails}: {}: {}", said.verdict, said.words);
+    }
+    let comments: Vec<String> = text.lines().map(|line| format!("# {line}")).collect();
+    format!("{}\n\n{}", comments.join("\n"), outcome.toml)
+}
+
+struct Options {
+    cases: u64,
+    first: u64,
+    seed: u64,
+    jobs: usize,
+    only: Option<u64>,
+    grid: bool,
+    folder: PathBuf,
+}
+
+impl Options {
+    fn read(mut words: impl Iterator<Item = String>) -> Result<Option<Self>, String> {
+        let jobs = thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let mut options = Self {
+            cases: 10_000,
+            first: 0,
+            seed: 1,
+            jobs,
+            only: None,
+            grid: false,
+            folder: PathBuf::from("target/proof"),
+        };
+        while let Some(flag) = words.next() {
+            let mut number = || {
+                let word = words.next().unwrap_or_default();
+                let number = word.parse::<u64>();
+                number
+                    .map_err(|_| format!("{flag} {word}: write a whole number, such as {flag} 500"))
+            };
+            match flag.as_str() {
+                "--cases" => options.cases = number()?,
+                "--first" => options.first = number()?,
+                "--seed" => options.seed = number()?,
+                "--jobs" => options.jobs = number()?.clamp(1, 256) as usize,
+                "--only" => options.only = Some(number()?),
+                "--grid" => options.grid = true,
+                "--folder" => {
+                    let word =
+                        words.next().ok_or("--folder: write a path, such as target/proof")?;
+                    options.folder = PathBuf::from(word);
+                }
+                "-h" | "--help" => return Ok(None),
+                _ => return Err(format!("{flag} is no flag")),
+            }
+        }
+        Ok(Some(options))
+    }
+}
+
+const USAGE: &str = "\
+Measures the judge against counted truth over random scenarios, and prints the table in Markdown.
+
+  --cases N      how many cases (10000); with --grid, how many seeds (at most 40)
+  --first N      the first case's number (0)
+  --seed S       the seed of the distribution (1)
+  --jobs J       how many threads (all cores)
+  --only CASE    one case, with its scenario and what was said of it
+  --grid         the grid without retries
+  --folder PATH  where misjudged cases go (target/proof); what was there is removed
+";

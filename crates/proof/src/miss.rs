@@ -1,0 +1,91 @@
+use goodput_verdict::Verdict;
+
+use crate::counting::{Class, Course, DEEP};
+use crate::draft::Draft;
+
+/// How a verdict differs from the counted truth.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub enum Miss {
+    /// *Recovered* of what goes down while its twin does not.
+    FalseRecovered,
+    /// *Metastable* of what comes back, with this seed and another.
+    FalseMetastable,
+    /// *Steady* of what goes down.
+    FalseSteady,
+    /// *Unstable* of what returns or stays down.
+    FalseUnstable,
+    /// *Not recovered* of what returns, or comes and goes.
+    FalseNotRecovered,
+    /// *Slow recovery* of what stays down, or comes and goes.
+    FalseSlow,
+}
+
+impl Miss {
+    /// All of them.
+    pub const ALL: [Self; 6] = [
+        Self::FalseRecovered,
+        Self::FalseMetastable,
+        Self::FalseSteady,
+        Self::FalseUnstable,
+        Self::FalseNotRecovered,
+        Self::FalseSlow,
+    ];
+
+    /// Its name in tables and folders.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::FalseRecovered => "false-recovered",
+            Self::FalseMetastable => "false-metastable",
+            Self::FalseSteady => "false-steady",
+            Self::FalseUnstable => "false-unstable",
+            Self::FalseNotRecovered => "false-not-recovered",
+            Self::FalseSlow => "false-slow-recovery",
+        }
+    }
+}
+
+/// How the verdict on a run that ends at second `at` differs from the truth.
+pub(crate) fn miss(class: Class, course: &Course, verdict: Verdict, at: usize) -> Option<Miss> {
+    if class == Class::FallsByItself {
+        return None;
+    }
+    match verdict {
+        Verdict::Recovered => course.goes_down_after(at).then_some(Miss::FalseRecovered),
+        Verdict::Steady => course.goes_down_after(at).then_some(Miss::FalseSteady),
+        Verdict::Metastable => course.comes_back_after(at).then_some(Miss::FalseMetastable),
+        Verdict::Unstable => {
+            let fell = course.collapses.iter().any(|(from, _)| *from < at);
+            (class != Class::ComesAndGoes && !fell).then_some(Miss::FalseUnstable)
+        }
+        Verdict::NotRecovered => (class != Class::Down).then_some(Miss::FalseNotRecovered),
+        Verdict::SlowRecovery => (class != Class::Returns).then_some(Miss::FalseSlow),
+        Verdict::Inconclusive => None,
+    }
+}
+
+/// What can never be, whatever is near: said of a run that ends at second `at`.
+///
+/// - *Metastable* where all attempts that requests may make stay below the capacity of the only tier: what
+///   waits is served some time (no lever changes either).
+/// - *Metastable* where more is offered than the capacity: that is overload.
+/// - *Recovered* where the last block is deep below the band.
+pub(crate) fn physics(draft: &Draft, course: &Course, verdict: Verdict, at: usize) -> Vec<String> {
+    let mut broken = Vec::new();
+    let (rate, capacity) = (draft.last_rate(), draft.capacity());
+    let reach = draft.attempts() as f64 * rate;
+    let plain = draft.lever.is_none() && draft.tiers.len() == 1;
+    if verdict == Verdict::Metastable && plain && reach < capacity {
+        broken.push(format!("metastable at {at} s: {reach:.1}/s at most against {capacity:.1}/s"));
+    }
+    if verdict == Verdict::Metastable && draft.lever.is_none() && rate >= capacity {
+        broken.push(format!("metastable at {at} s: {rate:.1}/s offered, {capacity:.1}/s served"));
+    }
+    let blocks = at.saturating_sub(course.from) / course.block.max(1);
+    let last = blocks.checked_sub(1).and_then(|index| course.blocks.get(index));
+    if let Some(last) = last.filter(|last| **last < course.theta - DEEP)
+        && verdict == Verdict::Recovered
+    {
+        broken.push(format!("recovered at {at} s: the last block has {last:.3}"));
+    }
+    broken
+}
