@@ -4,7 +4,7 @@ use goodput_statistics::Bounds;
 
 use crate::frame::Frame;
 use crate::limits::{
-    DEEP, DEEP_BLOCKS, INDIFFERENCE, RELAPSE_AMPLIFICATION, RELAPSES, SETTLED_BLOCKS,
+    BACK_BLOCKS, DEEP, DEEP_BLOCKS, INDIFFERENCE, RELAPSE_AMPLIFICATION, RELAPSES, SETTLED_BLOCKS,
 };
 use crate::model::Stretch;
 
@@ -80,9 +80,19 @@ impl Course {
         let needed = frame.rule.needed;
         self.back.is_some()
             && self.settled
-            && self.share.is_some_and(|share| {
-                share.value >= needed - 1e-9 && share.low >= needed - INDIFFERENCE
-            })
+            && self.share.is_some_and(|share| share.value >= needed - 1e-9)
+            && self.claims_back(frame)
+    }
+
+    /// Whether goodput is claimed to be in its band since it was back. The first blocks may still show how
+    /// it came back, so that the claim may leave two of them out.
+    fn claims_back(&self, frame: &Frame<'_>) -> bool {
+        let least = BACK_BLOCKS * frame.block;
+        (0..=2)
+            .map(|blocks| self.since + blocks * frame.block)
+            .filter(|from| *from == self.since || from + least <= frame.end)
+            .filter_map(|from| frame.share(from, frame.end))
+            .any(|share| share.low >= frame.rule.needed - INDIFFERENCE)
     }
 
     /// Whether goodput comes and goes. A single collapse that still lasts does not, until a second one
@@ -165,12 +175,21 @@ fn amplified(frame: &Frame<'_>, stretch: &Stretch) -> bool {
     per(stretch.from, stretch.to).is_some_and(|now| now >= RELAPSE_AMPLIFICATION * before)
 }
 
-/// Whether the end is free of deep stretches for as long as it takes: three blocks, and after two
-/// stretches as long as the longest of them and the longest pause between two of them together. The pause
-/// that runs now does not count, or nothing would ever settle.
+/// Whether the end is free of deep stretches for as long as it takes: two blocks, and three after a stretch
+/// and at least a request's life, since whoever failed in it may come back until then; and after two as long as the
+/// longest of them and the longest pause between two of them together. The pause that runs now does not
+/// count, or nothing would ever settle.
 fn is_settled(frame: &Frame<'_>, since: u64, deep: &[Stretch]) -> bool {
     let end = frame.end as f64;
-    let mut quiet = (SETTLED_BLOCKS * frame.block) as f64;
+    // A block that is deep below the band may be the beginning of a stretch that is.
+    let last = frame.block_ratio(frame.end.saturating_sub(frame.block));
+    if last.is_some_and(|last| last < frame.rule.needed - DEEP) {
+        return false;
+    }
+    let mut quiet = (BACK_BLOCKS * frame.block) as f64;
+    if !deep.is_empty() {
+        quiet = ((SETTLED_BLOCKS * frame.block) as f64).max(frame.rule.life);
+    }
     if deep.len() >= 2 {
         let longest = deep.iter().map(|stretch| stretch.to - stretch.from).fold(0.0, f64::max);
         let pauses = deep.windows(2).map(|pair| pair[1].from - pair[0].to);

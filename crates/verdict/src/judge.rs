@@ -104,12 +104,22 @@ impl Seen<'_> {
             return of(Cause::Unknown);
         }
         match convergence.claim {
+            Claim::MoreThanCapacity if !self.lasts() => (Verdict::Inconclusive, None),
             Claim::MoreThanCapacity if sustaining.is_empty() => of(Cause::Unknown),
             Claim::MoreThanCapacity => (Verdict::Metastable, None),
             Claim::LessThanCapacity | Claim::NeverMore | Claim::Falls | Claim::Open => {
                 (Verdict::Inconclusive, None)
             }
         }
+    }
+
+    /// Whether a run that is down has been so for longer than those who failed at its beginning live: until
+    /// then their retries may be all that keeps it down.
+    fn lasts(&self) -> bool {
+        let Self { frame, course, .. } = self;
+        let lasted = frame.end.saturating_sub(course.down_since(frame)) as f64;
+        let block = frame.block as f64;
+        lasted + 1e-9 >= (frame.rule.life + block).max(SETTLED_BLOCKS as f64 * block)
     }
 
     /// By how many seconds the time after the trigger is too short for any verdict; none where it is not.

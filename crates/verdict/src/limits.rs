@@ -22,8 +22,10 @@ pub const INDIFFERENCE: f64 = 0.03;
 pub const DEEP: f64 = 0.10;
 /// How many blocks a deep stretch covers at least.
 pub const DEEP_BLOCKS: u64 = 2;
-/// How many blocks must be without a deep stretch for goodput to have settled, and how many are pooled to
-/// claim that it is down.
+/// How many blocks goodput must have been back for, where it was not lost again.
+pub const BACK_BLOCKS: u64 = 2;
+/// How many blocks must be without a deep stretch for goodput to have settled after one, and how many are
+/// pooled to claim that it is down.
 pub const SETTLED_BLOCKS: u64 = 3;
 /// So many deep stretches with a sustaining effect are unstable, whatever the share is.
 pub const RELAPSES: usize = 3;

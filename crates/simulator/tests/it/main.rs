@@ -12,3 +12,4 @@ mod mongodb;
 mod recovery;
 mod stalls;
 mod support;
+mod verdicts;

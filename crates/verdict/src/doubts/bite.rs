@@ -1,6 +1,6 @@
 //! Whether the trigger did something: at its tier, or to the clients.
 
-use goodput_runlog::{Figures, Window};
+use goodput_runlog::{Event, EventKind, Figures, Window};
 
 use super::capacity::fallen;
 use super::raise;
@@ -23,7 +23,10 @@ pub(super) fn doubts(frame: &Frame<'_>, doubts: &mut Vec<Doubt>) {
     let to = (trigger.to.ceil() as u64).max(from + 1) + AFTERMATH;
     let (calm, during) = (frame.calm(), frame.series.slice(from, to));
     let (Some(before), Some(now)) = (Figures::over(calm), Figures::over(during)) else { return };
-    let bit = fallen(calm, during).is_some()
+    // A fault that its server has shown to be in force did something there, however short it was.
+    let seen = |event: &Event| matches!(event.kind, EventKind::FaultStarted { .. });
+    let bit = frame.log.events.iter().any(seen)
+        || fallen(calm, during).is_some()
         || work_fell(&before, &now)
         || waits_grew(calm, during)
         || more_was_sent(frame, from, to);
