@@ -124,7 +124,9 @@ fn write_comparison(out: &mut String, comparison: &Comparison, style: TextStyle)
         for note in &row.judgement.notes {
             let _ = writeln!(out, "  – {}: {}", plain(&row.arm), plain(note));
         }
-        if let Some(seconds) = row.judgement.run_longer {
+        // A doubt that the run is too short says it already.
+        if let Some(seconds) = row.judgement.run_longer.filter(|_| row.judgement.doubts.is_empty())
+        {
             let _ = writeln!(out, "  ? {}: {}", plain(&row.arm), told::longer(seconds));
         }
     }

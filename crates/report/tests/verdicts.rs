@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use goodput_experiment::compare_judged;
 use goodput_report::{CriterionOutcome, Report, TextStyle};
-use goodput_runlog::{Ending, RunLog};
+use goodput_runlog::{Ending, Integrity, RunLog};
 use goodput_scenario::{ExpectedVerdict, Scenario};
 use goodput_verdict::{
     Cause, Doubt, DoubtKind, Effect, Interval, Judgement, Span, Stretch, Sustaining, Verdict,
@@ -204,7 +204,7 @@ fn what_was_not_seen_is_skipped_and_not_met() {
         let (outcome, _) = criterion(&scenario, &log, &judgement, id);
         assert_eq!(outcome, CriterionOutcome::Skipped, "{id}");
     }
-    let empty = RunLog { windows: Vec::new(), integrity: Default::default(), ..log };
+    let empty = RunLog { windows: Vec::new(), integrity: Integrity::default(), ..log };
     for id in ["offered-on-schedule", "requests-sent", "generator-punctual", "trigger-put-in"] {
         let (outcome, _) = criterion(&scenario, &empty, &judgement, id);
         assert_eq!(outcome, CriterionOutcome::Skipped, "{id}");
