@@ -157,6 +157,7 @@ impl Question<'_> {
             let cell = &cells[row][column];
             let predicted = cell.verdict.map(|verdict| Outcome {
                 verdict,
+                cause: cell.cause,
                 time_to_recover: cell.time_to_recover,
                 doubt: cell.doubt.clone(),
             });

@@ -10,7 +10,7 @@ use goodput_clock::Scale;
 use goodput_policy::lever::Lever;
 use goodput_runlog::{Cancel, Observer, RunLog};
 use goodput_scenario::{ExpectedVerdict, Scenario};
-use goodput_verdict::{Judgement, judge};
+use goodput_verdict::{Judgement, judge, named};
 
 use crate::display::board::{Board, Run, Stage};
 use crate::display::{Display, Session};
@@ -169,7 +169,7 @@ fn stage_of(task: &Task<'_>, outcome: &Result<Finished, Failure>) -> Stage {
     match outcome {
         Ok(finished) => {
             let exit = Exit::of(&finished.judgement, &task.scenario.expect, task.control);
-            let verdict = finished.judgement.verdict.name().to_owned();
+            let verdict = named(finished.judgement.verdict, finished.judgement.cause);
             Stage::Ended { verdict, held: exit == Exit::Held }
         }
         Err(_) => Stage::Ended { verdict: "failed".to_owned(), held: false },

@@ -128,7 +128,7 @@ fn in_virtual_time_the_same_command_gives_the_same_result() {
         run.assert_code(0).stdout.clone()
     };
     let first = run();
-    assert!(first.starts_with("METASTABLE"), "{first}");
+    assert!(first.starts_with("✗ METASTABLE"), "{first}");
     assert!(first.contains("goodput run database-failover --arm naive --engine simulator"));
     assert_eq!(run(), first);
     assert_eq!(fs::read_dir(dir.path().join("runs")).unwrap().count(), 2);

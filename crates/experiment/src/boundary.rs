@@ -114,7 +114,7 @@ pub struct Forms {
 
 impl Boundary {
     /// The version of the shape that this crate writes.
-    pub const SCHEMA: u32 = 1;
+    pub const SCHEMA: u32 = 2;
     /// How far the measured boundary may lie outside the predicted band, or from the boundary that the
     /// simulator has for the same arrivals, as a share of the predicted boundary.
     pub const TOLERANCE: f64 = 0.05;
@@ -251,6 +251,8 @@ pub fn commonest(point: &Point) -> Verdict {
         (point.recovered, Verdict::Recovered),
         (point.metastable, Verdict::Metastable),
         (point.slow_recovery, Verdict::SlowRecovery),
+        (point.unstable, Verdict::Unstable),
+        (point.not_recovered, Verdict::NotRecovered),
         (point.inconclusive, Verdict::Inconclusive),
     ];
     let first = (0, Verdict::Inconclusive);
@@ -265,7 +267,8 @@ mod tests {
     use super::*;
 
     fn measured(value: f64, verdict: Verdict, predicted: Verdict) -> Measured {
-        let outcome = |verdict| Outcome { verdict, time_to_recover: None, doubt: None };
+        let outcome =
+            |verdict| Outcome { verdict, cause: None, time_to_recover: None, doubt: None };
         let (measured, predicted) = (outcome(verdict), Some(outcome(predicted)));
         Measured { value, seed: 1, measured, predicted }
     }

@@ -1,7 +1,7 @@
 use goodput_clock::Seed;
 use goodput_runlog::{Ending, EventKind, Figures, RunLog};
 use goodput_scenario::Arm;
-use goodput_verdict::{Exit, Judgement, Verdict, holds, judge};
+use goodput_verdict::{Cause, Exit, Judgement, Verdict, holds, judge, named};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -51,6 +51,8 @@ pub struct Row {
     pub time_to_recover: Option<f64>,
     /// The outcome.
     pub verdict: Verdict,
+    /// Why goodput is down; only of a run that has not recovered.
+    pub cause: Option<Cause>,
     /// The outcome that was expected.
     pub expected: Verdict,
     /// Whether the expectation held.
@@ -72,6 +74,13 @@ pub struct GoodputByPhase {
     pub after: Option<f64>,
     /// Over the run's last `hold`.
     pub end: Option<f64>,
+}
+
+impl Row {
+    /// The verdict with its cause, such as `not-recovered: down`.
+    pub fn name(&self) -> String {
+        named(self.verdict, self.cause)
+    }
 }
 
 /// Runs every arm through an engine, one after the other, and compares them.
@@ -114,7 +123,7 @@ pub fn compare_judged(arms: &[FinishedArm<'_>], judgements: Vec<Judgement>) -> C
 
 impl Comparison {
     /// The version of the shape that this crate writes.
-    pub const SCHEMA: u32 = 1;
+    pub const SCHEMA: u32 = 2;
 }
 
 fn row(finished: &FinishedArm<'_>, judgement: Judgement) -> Row {
@@ -136,6 +145,7 @@ fn row(finished: &FinishedArm<'_>, judgement: Judgement) -> Row {
         wasted_share: phases.end.and_then(|end| end.wasted_share),
         time_to_recover: judgement.time_to_recover,
         verdict: judgement.verdict,
+        cause: judgement.cause,
         expected: expect.verdict.into(),
         held: holds(&judgement, expect),
         exit: Exit::of(&judgement, expect, arm.control),

@@ -65,10 +65,14 @@ pub struct Point {
     pub runs: u32,
     /// How many of them recovered, or stayed steady.
     pub recovered: u32,
-    /// How many are metastable.
+    /// How many are metastable: down, with what sustains it in sight.
     pub metastable: u32,
-    /// How many were not back in time, while their backlog fell.
+    /// How many were not back in time, but came back later or converge.
     pub slow_recovery: u32,
+    /// How many come and go.
+    pub unstable: u32,
+    /// How many are down for a cause of their own.
+    pub not_recovered: u32,
     /// How many cannot be trusted; they are not among `runs`.
     pub inconclusive: u32,
     /// Failed ÷ runs; absent where there are no runs.

@@ -9,7 +9,7 @@ use std::time::Duration;
 use goodput_clock::Seed;
 use goodput_runlog::{EngineKind, RunLog};
 use goodput_scenario::Scenario;
-use goodput_verdict::{Exit, Judgement, Verdict, judge};
+use goodput_verdict::{Cause, Exit, Judgement, Verdict, judge, named};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -43,14 +43,17 @@ pub enum DrillError<E> {
     NoTrigger,
     /// Without an action it does not stay failed.
     #[error(
-        "with seed {seed} it does not stay failed by itself: {verdict} ({summary}); \
-             a drill needs an arm that is metastable, such as --arm naive"
+        "with seed {seed} it does not stay failed by itself: {} ({summary}); \
+             a drill needs an arm that is metastable, such as --arm naive",
+        named(*.verdict, *.cause)
     )]
     NotMetastable {
         /// The seed.
         seed: u64,
         /// What came out.
         verdict: Verdict,
+        /// Why goodput is down, where it has not recovered.
+        cause: Option<Cause>,
         /// The same in a sentence.
         summary: String,
     },
@@ -99,9 +102,16 @@ pub struct Drill {
     pub exit_code: u8,
 }
 
+impl DrillRow {
+    /// The verdict with its cause, such as `not-recovered: down`.
+    pub fn name(&self) -> String {
+        named(self.verdict, self.cause)
+    }
+}
+
 impl Drill {
     /// The version of the shape that this crate writes.
-    pub const SCHEMA: u32 = 1;
+    pub const SCHEMA: u32 = 2;
 }
 
 /// The failure without an action; means over the seeds.
@@ -133,6 +143,10 @@ pub struct DrillRow {
     pub worked: u32,
     /// The verdict; of the first seed with which it does not work, where there is one.
     pub verdict: Verdict,
+    /// Why goodput is down in that run; only where it has not recovered.
+    pub cause: Option<Cause>,
+    /// By how many seconds that run is too short to tell; absent where length is not what it lacks.
+    pub run_longer: Option<f64>,
     /// Why that run cannot be trusted, where it is inconclusive.
     pub doubts: Vec<String>,
     /// Seconds from its first step until goodput was back for good, the longest of the seeds; absent
@@ -188,6 +202,7 @@ pub fn without_action<E>(
             return Err(DrillError::NotMetastable {
                 seed: seed.0,
                 verdict: judgement.verdict,
+                cause: judgement.cause,
                 summary: judgement.summary,
             });
         }
@@ -293,6 +308,8 @@ impl<E> Trial<'_, E> {
             works,
             worked: worked as u32,
             verdict: telling.map_or(Verdict::Inconclusive, |judgement| judgement.verdict),
+            cause: telling.and_then(|judgement| judgement.cause),
+            run_longer: telling.and_then(|judgement| judgement.run_longer),
             doubts: telling
                 .map(|judgement| judgement.doubts.iter().map(|doubt| doubt.text.clone()).collect())
                 .unwrap_or_default(),

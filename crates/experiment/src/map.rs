@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use goodput_scenario::closed_form::ClosedForms;
-use goodput_verdict::{Exit, Verdict};
+use goodput_verdict::{Cause, Exit, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -57,6 +57,8 @@ pub struct Axis {
 pub struct Cell {
     /// The verdict; absent where the cell was not run.
     pub verdict: Option<Verdict>,
+    /// Why goodput is down; only of a run that has not recovered.
+    pub cause: Option<Cause>,
     /// Seconds from the trigger's end until goodput was back.
     pub time_to_recover: Option<f64>,
     /// Why the run cannot be trusted.
@@ -89,7 +91,7 @@ pub struct Confirmed {
 
 impl Map {
     /// The version of the shape that this crate writes.
-    pub const SCHEMA: u32 = 1;
+    pub const SCHEMA: u32 = 2;
 
     /// How many cells have each verdict; none for those that were not run.
     pub fn count(&self, verdict: Option<Verdict>) -> usize {
@@ -107,8 +109,8 @@ impl Confirmed {
 
 impl From<Outcome> for Cell {
     fn from(outcome: Outcome) -> Self {
-        let Outcome { verdict, time_to_recover, doubt } = outcome;
-        Self { verdict: Some(verdict), time_to_recover, doubt }
+        let Outcome { verdict, cause, time_to_recover, doubt } = outcome;
+        Self { verdict: Some(verdict), cause, time_to_recover, doubt }
     }
 }
 

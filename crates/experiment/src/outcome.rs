@@ -1,4 +1,4 @@
-use goodput_verdict::{Judgement, Verdict};
+use goodput_verdict::{Cause, Judgement, Verdict, named};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -7,6 +7,8 @@ use serde::{Deserialize, Serialize};
 pub struct Outcome {
     /// The outcome.
     pub verdict: Verdict,
+    /// Why goodput is down; only of a run that has not recovered.
+    pub cause: Option<Cause>,
     /// Seconds from the trigger's end until goodput was back.
     pub time_to_recover: Option<f64>,
     /// Why the run cannot be trusted; absent where it can.
@@ -19,7 +21,7 @@ pub struct Outcome {
 pub enum Side {
     /// Goodput was back in time and stayed, or never left: recovered, steady.
     Recovers,
-    /// It was not: metastable, slow-recovery.
+    /// It was not: slow-recovery, unstable, metastable, not-recovered.
     Fails,
 }
 
@@ -30,6 +32,7 @@ impl Outcome {
         let doubt = doubts.collect::<Vec<_>>().join("; ");
         Self {
             verdict: judgement.verdict,
+            cause: judgement.cause,
             time_to_recover: judgement.time_to_recover,
             doubt: (!doubt.is_empty()).then_some(doubt),
         }
@@ -37,7 +40,17 @@ impl Outcome {
 
     /// A run that says nothing, and why.
     pub const fn doubted(doubt: String) -> Self {
-        Self { verdict: Verdict::Inconclusive, time_to_recover: None, doubt: Some(doubt) }
+        Self {
+            verdict: Verdict::Inconclusive,
+            cause: None,
+            time_to_recover: None,
+            doubt: Some(doubt),
+        }
+    }
+
+    /// The verdict with its cause, such as `not-recovered: down`.
+    pub fn name(&self) -> String {
+        named(self.verdict, self.cause)
     }
 
     /// The side that it is on; none where it is inconclusive.

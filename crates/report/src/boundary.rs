@@ -6,7 +6,7 @@ mod words;
 use std::fmt::Write as _;
 
 use goodput_experiment::Boundary;
-use goodput_verdict::Exit;
+use goodput_verdict::{Cause, Exit, Verdict};
 use maud::{Markup, PreEscaped, html};
 
 use crate::html as page;
@@ -61,18 +61,21 @@ pub(crate) fn text(boundary: &Boundary, style: TextStyle) -> String {
 /// rig.
 pub(crate) fn csv(boundary: &Boundary) -> String {
     let mut out = String::from(
-        "engine,value,seed,runs,recovered,metastable,slow_recovery,inconclusive,share,low,high,time_to_recover\n",
+        "engine,value,seed,runs,recovered,slow_recovery,unstable,metastable,not_recovered,inconclusive,\
+         cause,share,low,high,time_to_recover\n",
     );
     let optional = |value: Option<f64>| value.map_or_else(String::new, |value| value.to_string());
     for point in boundary.prediction.iter().flat_map(|curve| &curve.points) {
         let _ = writeln!(
             out,
-            "simulator,{},,{},{},{},{},{},{},{},{},{}",
+            "simulator,{},,{},{},{},{},{},{},{},,{},{},{},{}",
             point.value,
             point.runs,
             point.recovered,
-            point.metastable,
             point.slow_recovery,
+            point.unstable,
+            point.metastable,
+            point.not_recovered,
             point.inconclusive,
             optional(point.share),
             point.low,
@@ -84,14 +87,17 @@ pub(crate) fn csv(boundary: &Boundary) -> String {
         let is = |verdict| u8::from(run.measured.verdict == verdict);
         let _ = writeln!(
             out,
-            "rig,{},{},{},{},{},{},{},,,,{}",
+            "rig,{},{},{},{},{},{},{},{},{},{},,,,{}",
             run.value,
             run.seed,
             u8::from(run.measured.side().is_some()),
-            is(goodput_verdict::Verdict::Recovered) + is(goodput_verdict::Verdict::Steady),
-            is(goodput_verdict::Verdict::Metastable),
-            is(goodput_verdict::Verdict::SlowRecovery),
-            is(goodput_verdict::Verdict::Inconclusive),
+            is(Verdict::Recovered) + is(Verdict::Steady),
+            is(Verdict::SlowRecovery),
+            is(Verdict::Unstable),
+            is(Verdict::Metastable),
+            is(Verdict::NotRecovered),
+            is(Verdict::Inconclusive),
+            run.measured.cause.map_or("", Cause::name),
             optional(run.measured.time_to_recover)
         );
     }
@@ -129,7 +135,7 @@ pub(crate) fn html(boundary: &Boundary) -> String {
 fn headline(boundary: &Boundary) -> Markup {
     let tone = match boundary.exit {
         Exit::Held => "recovered",
-        Exit::NotHeld => "metastable",
+        Exit::NotHeld => "not-held",
         Exit::Usage | Exit::Inconclusive | Exit::Interrupted | Exit::CleanUpUnconfirmed => {
             "inconclusive"
         }

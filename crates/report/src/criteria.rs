@@ -4,17 +4,18 @@
 use goodput_runlog::{Ending, Figures};
 use goodput_scenario::ExpectedVerdict;
 use goodput_verdict::DoubtKind::{
-    self, BaselineNotHealthy, CapacityNotRestored, Engine, FaultDidNotBite, FaultUnreverted,
-    GeneratorLate, Interrupted, LeverInForce, LoadNotAsBefore, MissingWindows, OfferedOffSchedule,
-    ServerRestarted, TooFewSamples, Unsent,
+    self, BaselineNotHealthy, ByOthers, CapacityNotRestored, Engine, FaultDidNotBite,
+    FaultUnreverted, ForeignLoad, GeneratorLate, Interrupted, LeverInForce, LoadNotAsBefore,
+    MissingWindows, OfferedOffSchedule, PastTheTier, ServerRestarted, TooFewSamples, TooShort,
+    Unsent, Withheld,
 };
 use goodput_verdict::limits::{HEALTHY, LATE, OFF_SCHEDULE, UNSENT};
-use goodput_verdict::{Exit, Verdict};
+use goodput_verdict::{Cause, Exit, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::format;
 use crate::report::ReportedRun;
+use crate::{format, told};
 
 /// One thing that a run has to meet.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
@@ -45,17 +46,20 @@ pub enum CriterionOutcome {
     NotMet,
     /// It was not, and for that the run cannot be trusted.
     Untrusted,
-    /// It does not apply, or could not be judged.
+    /// It does not apply, was not seen, or could not be judged.
     Skipped,
 }
 
 /// The criteria of a run, those that put trust in it first.
 pub(crate) fn criteria(run: &ReportedRun<'_>) -> Vec<Criterion> {
     let mut criteria = vec![completed(run), baseline(run), schedule(run), sent(run), punctual(run)];
+    if run.scenario.trigger_span().is_some() {
+        criteria.push(put_in(run));
+    }
     if !run.scenario.faults.is_empty() {
         criteria.extend([fault_bit(run), reverted(run)]);
     }
-    criteria.push(kept_running(run));
+    criteria.extend([kept_running(run), alone(run), no_other_hand(run), long_enough(run)]);
     criteria.push(nothing_else(run));
     if run.scenario.expect.verdict == ExpectedVerdict::Recovered {
         criteria.push(in_time(run));
@@ -91,6 +95,7 @@ fn baseline(run: &ReportedRun<'_>) -> Criterion {
         None => "there is nothing to compare goodput with".to_owned(),
     };
     trust(run, "baseline-healthy", "The baseline was healthy", &[BaselineNotHealthy], text)
+        .seen(ratio.is_some())
         .measured(ratio, Some(HEALTHY), "ratio")
 }
 
@@ -111,6 +116,7 @@ fn schedule(run: &ReportedRun<'_>) -> Criterion {
         &[OfferedOffSchedule],
         text,
     )
+    .seen(integrity.scheduled > 0)
     .measured(Some(off), Some(OFF_SCHEDULE), "ratio")
 }
 
@@ -124,11 +130,9 @@ fn sent(run: &ReportedRun<'_>) -> Criterion {
         format::percent(unsent),
         format::percent(UNSENT)
     );
-    trust(run, "requests-sent", "Requests found a connection", &[Unsent], text).measured(
-        Some(unsent),
-        Some(UNSENT),
-        "ratio",
-    )
+    trust(run, "requests-sent", "Requests found a connection", &[Unsent], text)
+        .seen(integrity.offered > 0)
+        .measured(Some(unsent), Some(UNSENT), "ratio")
 }
 
 fn punctual(run: &ReportedRun<'_>) -> Criterion {
@@ -140,7 +144,19 @@ fn punctual(run: &ReportedRun<'_>) -> Criterion {
         format::seconds(limit)
     );
     trust(run, "generator-punctual", "The load generator was punctual", &[GeneratorLate], text)
+        .seen(integrity.offered > 0)
         .measured(Some(integrity.send_lag_p99_wall), Some(limit), "s")
+}
+
+fn put_in(run: &ReportedRun<'_>) -> Criterion {
+    let begins = run.scenario.trigger_span().map(|(from, _)| from.as_secs_f64());
+    let reached = begins.is_some_and(|from| run.log.windows.len() as f64 > from);
+    let text = if reached {
+        "the trigger went in".to_owned()
+    } else {
+        "the run ended before its trigger".to_owned()
+    };
+    trust(run, "trigger-put-in", "The trigger went in", &[Withheld], text).seen(reached)
 }
 
 fn fault_bit(run: &ReportedRun<'_>) -> Criterion {
@@ -153,7 +169,7 @@ fn fault_bit(run: &ReportedRun<'_>) -> Criterion {
         goodput(phases.before),
         goodput(phases.during)
     );
-    trust(run, "fault-bit", "The fault bit", &[FaultDidNotBite], text)
+    trust(run, "fault-bit", "The fault bit", &[FaultDidNotBite], text).seen(phases.during.is_some())
 }
 
 fn reverted(run: &ReportedRun<'_>) -> Criterion {
@@ -166,12 +182,60 @@ fn reverted(run: &ReportedRun<'_>) -> Criterion {
         &[FaultUnreverted, CapacityNotRestored],
         text,
     )
+    .seen(run.judgement.phases.during.is_some())
     .measured(Some(left), Some(0.0), "count")
 }
 
 fn kept_running(run: &ReportedRun<'_>) -> Criterion {
-    let text = "no server started anew by itself".to_owned();
-    trust(run, "server-kept-running", "The server kept running", &[ServerRestarted], text)
+    let name = "The server kept running";
+    if run.judgement.cause == Some(Cause::Down) {
+        let text = format!("nobody answers: {}", run.judgement.summary);
+        return outcome(run, "server-kept-running", name, false, text);
+    }
+    let seen = seen(run);
+    let text = if seen == run.log.windows.len() {
+        "no server started anew by itself".to_owned()
+    } else {
+        format!("{NO_VIEW}{}", seconds_of(seen, run))
+    };
+    let throughout = seen > 0 && seen == run.log.windows.len();
+    trust(run, "server-kept-running", name, &[ServerRestarted], text).seen(throughout)
+}
+
+fn alone(run: &ReportedRun<'_>) -> Criterion {
+    let name = "The load was this run's, and passed where it was watched";
+    let seen = seen(run) > 0;
+    let text = if seen { "what was sent is what was received" } else { NO_VIEW };
+    trust(run, "load-reconciled", name, &[ForeignLoad, PastTheTier], text.to_owned()).seen(seen)
+}
+
+fn no_other_hand(run: &ReportedRun<'_>) -> Criterion {
+    let seen = seen(run) > 0;
+    let text = if seen { "no lever or fault of somebody else was seen" } else { NO_VIEW };
+    let name = "Nobody else had a hand in it";
+    trust(run, "nobody-else", name, &[ByOthers], text.to_owned()).seen(seen)
+}
+
+fn long_enough(run: &ReportedRun<'_>) -> Criterion {
+    let seconds = run.log.windows.len() as f64;
+    let lacks = run.judgement.run_longer;
+    let text = lacks.map_or_else(|| format!("{seconds} s were enough to tell"), told::longer);
+    trust(run, "long-enough", "The run was long enough", &[TooShort], text)
+        .unless(lacks.is_some())
+        .measured(Some(seconds), lacks.map(|lacks| seconds + lacks), "s")
+}
+
+/// How many seconds had a view of every tier of the scenario.
+fn seen(run: &ReportedRun<'_>) -> usize {
+    let tiers = run.scenario.tiers.len().max(1);
+    run.log.windows.iter().filter(|window| window.tiers.len() >= tiers).count()
+}
+
+fn seconds_of(seen: usize, run: &ReportedRun<'_>) -> String {
+    match (seen, run.log.windows.len()) {
+        (0, _) => String::new(),
+        (seen, all) => format!(" in {} of {all} s", all - seen),
+    }
 }
 
 fn nothing_else(run: &ReportedRun<'_>) -> Criterion {
@@ -182,19 +246,20 @@ fn nothing_else(run: &ReportedRun<'_>) -> Criterion {
 
 fn in_time(run: &ReportedRun<'_>) -> Criterion {
     let within = run.scenario.expect.within.as_secs_f64();
-    let took = run.judgement.time_to_recover;
-    let back = run.judgement.verdict == Verdict::Recovered;
+    let judgement = run.judgement;
+    // Where goodput was lost again it is the last return that counts.
+    let took = match judgement.relapsed {
+        Some(_) => judgement.settled,
+        None => judgement.time_to_recover,
+    };
+    let back = judgement.verdict == Verdict::Recovered && took.is_some_and(|took| took <= within);
     let limit = format::moment(within);
-    let text = match (took, run.judgement.relapsed) {
-        (Some(took), None) => {
-            format!("goodput was back {} after the trigger, at most {limit}", format::moment(took))
-        }
-        (Some(took), Some(relapsed)) => format!(
-            "goodput was back {} after the trigger, and lost again by {}; it must stay, within {limit}",
-            format::moment(took),
-            format::moment(relapsed)
+    let text = match judgement.time_to_recover {
+        Some(_) => format!(
+            "goodput was back after {}; it must be back for good within {limit} of the trigger's end",
+            told::lasting_time_to_recover(judgement)
         ),
-        (None, _) => format!("goodput was never back, at most {limit} after the trigger"),
+        None => format!("goodput was never back; it must be within {limit} of the trigger's end"),
     };
     let name = format!("Recovered within {limit}");
     outcome(run, "recovered-within", &name, back, text).measured(took, Some(within), "s")
@@ -202,14 +267,13 @@ fn in_time(run: &ReportedRun<'_>) -> Criterion {
 
 fn as_expected(run: &ReportedRun<'_>) -> Criterion {
     let expected = Verdict::from(run.scenario.expect.verdict);
-    let text = format!("{}, expected {expected}", run.judgement.verdict);
+    let text = format!("{}, expected {expected}", run.verdict());
     outcome(run, "verdict-as-expected", "The verdict is as expected", run.held(), text)
 }
 
 fn control_failed(run: &ReportedRun<'_>) -> Criterion {
     let void = run.exit() == Exit::Inconclusive;
-    let verdict = run.judgement.verdict;
-    let text = format!("{verdict}; a control that does not fail makes the comparison void");
+    let text = format!("{}; a control that does not fail makes the comparison void", run.verdict());
     Criterion {
         outcome: if void { CriterionOutcome::Untrusted } else { CriterionOutcome::Met },
         ..outcome(run, "control-failed", "The control failed", !void, text)
@@ -254,10 +318,29 @@ fn outcome(run: &ReportedRun<'_>, id: &str, name: &str, met: bool, text: String)
 }
 
 impl Criterion {
+    /// Leaves it open whether it was met where that was not seen, unless a doubt says that it was not.
+    fn seen(self, seen: bool) -> Self {
+        match self.outcome {
+            CriterionOutcome::Met if !seen => Self { outcome: CriterionOutcome::Skipped, ..self },
+            CriterionOutcome::Met
+            | CriterionOutcome::NotMet
+            | CriterionOutcome::Untrusted
+            | CriterionOutcome::Skipped => self,
+        }
+    }
+
+    /// Makes the run untrusted for it where this is so, whether or not there is a doubt that says it.
+    fn unless(self, so: bool) -> Self {
+        if so { Self { outcome: CriterionOutcome::Untrusted, ..self } } else { self }
+    }
+
     fn measured(self, value: Option<f64>, threshold: Option<f64>, unit: &str) -> Self {
         Self { value, threshold, unit: unit.to_owned(), ..self }
     }
 }
+
+/// Why nothing can be said of the server.
+const NO_VIEW: &str = "there was no view of every tier's control plane";
 
 fn share(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }

@@ -6,7 +6,7 @@ use goodput_experiment::{Drill, DrillRow, Sought};
 use goodput_runlog::EngineKind;
 
 use crate::text::plain;
-use crate::{format, table};
+use crate::{format, table, told};
 
 /// The table of a drill's actions; ends with a line break.
 pub fn drill_text(drill: &Drill) -> String {
@@ -74,7 +74,11 @@ fn otherwise(row: &DrillRow) -> String {
     let most = row.sought.map_or_else(String::new, |sought| {
         format!(" even at {}", sought.unit.format(sought.strongest))
     });
-    format!("{}{most}, with goodput for {}", row.verdict, format::moment(seconds))
+    let verdict = match row.run_longer {
+        Some(seconds) => format!("not long enough ({})", told::longer(seconds)),
+        None => row.name(),
+    };
+    format!("{verdict}{most}, with goodput for {}", format::moment(seconds))
 }
 
 fn conclusion(drill: &Drill) -> String {
@@ -102,7 +106,7 @@ const LEGEND: &str = "works: with how many seeds; least: the least that works wi
 #[cfg(test)]
 mod tests {
     use goodput_experiment::{Unit, Without};
-    use goodput_verdict::{Exit, Verdict};
+    use goodput_verdict::{Cause, Exit, Verdict};
 
     use super::*;
 
@@ -114,6 +118,8 @@ mod tests {
             works,
             worked: u32::from(works),
             verdict: if works { Verdict::Recovered } else { Verdict::Metastable },
+            cause: None,
+            run_longer: None,
             doubts: Vec::new(),
             time_to_recover: works.then_some(147.0),
             goodput_lost: works.then_some(11_760.0),
@@ -168,6 +174,23 @@ mod tests {
         ] {
             assert!(text.contains(part), "no `{part}` in\n{text}");
         }
+    }
+
+    #[test]
+    fn what_does_not_work_is_told_from_what_was_not_seen_for_long_enough() {
+        let down = DrillRow {
+            verdict: Verdict::NotRecovered,
+            cause: Some(Cause::Down),
+            ..row("restart", false, None)
+        };
+        let short = DrillRow {
+            verdict: Verdict::Inconclusive,
+            run_longer: Some(340.0),
+            ..row("load=5%:600s", false, None)
+        };
+        let text = drill_text(&drill(vec![down, short]));
+        assert!(text.contains("not-recovered: down, with goodput for 5.5 s"), "{text}");
+        assert!(text.contains("not long enough (run 340 s longer), with goodput"), "{text}");
     }
 
     #[test]

@@ -42,6 +42,11 @@ fn add_client(total: &mut ClientWindow, next: &ClientWindow) {
     total.retries += next.retries;
     add_counts(&mut total.attempts_failed, &next.attempts_failed);
     add_counts(&mut total.suppressed, &next.suppressed);
+    add_counts(&mut total.outcomes, &next.outcomes);
+    total.cohort.arrived += next.cohort.arrived;
+    total.cohort.good += next.cohort.good;
+    total.cohort.failed += next.cohort.failed;
+    total.cohort.turned_away += next.cohort.turned_away;
     total.attempts_in_flight = next.attempts_in_flight;
     total.requests_in_flight = next.requests_in_flight;
     total.connections = next.connections;

@@ -1,7 +1,5 @@
 //! How figures are written for people: one rule a kind of quantity, for text and HTML alike.
 
-use goodput_verdict::{Judgement, Verdict};
-
 /// A count or a rate, to three significant digits, with thousands separated: `0`, `0.25`, `79.9`,
 /// `12,500`; a dash where it is not a number.
 pub(crate) fn number(value: f64) -> String {
@@ -62,19 +60,6 @@ pub(crate) fn seconds(value: f64) -> String {
         format!("{} s", number(value))
     } else {
         format!("{} min", number(value / 60.0))
-    }
-}
-
-/// The time to recover, or why there is none; a dash where there was nothing to recover from or no
-/// telling.
-pub(crate) fn time_to_recover(judgement: &Judgement) -> String {
-    match (judgement.time_to_recover, judgement.verdict) {
-        (Some(seconds), _) => moment(seconds),
-        (None, Verdict::Unstable | Verdict::Metastable | Verdict::NotRecovered) => {
-            "never".to_owned()
-        }
-        (None, Verdict::SlowRecovery) => "not in time".to_owned(),
-        (None, Verdict::Steady | Verdict::Recovered | Verdict::Inconclusive) => "–".to_owned(),
     }
 }
 

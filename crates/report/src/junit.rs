@@ -1,10 +1,17 @@
 //! `junit.xml`: the outcome for continuous integration. A suite a run, a test case a criterion; what
-//! cannot be trusted is an error, what did not hold a failure.
+//! cannot be trusted is an error, what did not hold a failure, and what was not seen is skipped.
+//!
+//! Times are wall time. The criteria of a run are judged together, so the first case of its suite has
+//! the run's time and the others none; a run in virtual time took none either.
 
+use std::time::Duration;
+
+use goodput_runlog::EngineKind;
 use quick_junit::{NonSuccessKind, SerializeError, TestCase, TestCaseStatus, TestSuite};
 
 use crate::criteria::{self, Criterion, CriterionOutcome};
 use crate::report::{Report, ReportedRun};
+use crate::told;
 
 pub(crate) fn write(report: &Report<'_>) -> Result<String, SerializeError> {
     let mut junit = quick_junit::Report::new("goodput");
@@ -14,6 +21,7 @@ pub(crate) fn write(report: &Report<'_>) -> Result<String, SerializeError> {
     if let Report::Comparison { comparison, .. } = report {
         junit.add_test_suite(comparable(&comparison.scenario, &comparison.void));
     }
+    junit.set_time(report.runs().iter().map(wall_time).sum());
     junit.to_string()
 }
 
@@ -27,12 +35,32 @@ fn suite(run: &ReportedRun<'_>) -> TestSuite {
     suite.add_property(("command", meta.command.as_str()));
     suite.add_property(("seed", meta.seed.0.to_string().as_str()));
     suite.add_property(("verdict", run.judgement.verdict.name()));
-    for criterion in criteria::criteria(run) {
-        let mut case = TestCase::new(criterion.id.as_str(), status(&criterion));
+    if let Some(cause) = run.judgement.cause {
+        suite.add_property(("cause", cause.name()));
+    }
+    let took = wall_time(run);
+    suite.set_time(took);
+    // A run in virtual time has no start. The schemas of JUnit have a time stamp for a suite alone.
+    suite.timestamp = meta.started.parse().ok();
+    for (index, criterion) in criteria::criteria(run).into_iter().enumerate() {
+        let mut case = TestCase::new(criterion.id.as_str(), status(run, &criterion));
         case.set_classname(name.as_str());
+        case.set_time(if index == 0 { took } else { Duration::ZERO });
         suite.add_test_case(case);
     }
     suite
+}
+
+/// How long a run took; nothing in virtual time.
+fn wall_time(run: &ReportedRun<'_>) -> Duration {
+    let meta = &run.log.meta;
+    match meta.engine {
+        EngineKind::Rig => {
+            let seconds = run.log.windows.len() as f64 / meta.speed;
+            Duration::try_from_secs_f64(seconds).unwrap_or_default()
+        }
+        EngineKind::Simulator => Duration::ZERO,
+    }
 }
 
 /// Whether the arms can be compared at all, as a suite of one case.
@@ -45,13 +73,14 @@ fn comparable(scenario: &str, void: &[String]) -> TestSuite {
         status
     };
     let mut case = TestCase::new("arms-comparable", status);
-    case.set_classname(scenario);
+    case.set_classname(scenario).set_time(Duration::ZERO);
     let mut suite = TestSuite::new(format!("{scenario}.comparison"));
+    suite.set_time(Duration::ZERO);
     suite.add_test_case(case);
     suite
 }
 
-fn status(criterion: &Criterion) -> TestCaseStatus {
+fn status(run: &ReportedRun<'_>, criterion: &Criterion) -> TestCaseStatus {
     let (mut status, kind) = match criterion.outcome {
         CriterionOutcome::Met => return TestCaseStatus::success(),
         CriterionOutcome::NotMet => {
@@ -63,5 +92,20 @@ fn status(criterion: &Criterion) -> TestCaseStatus {
         CriterionOutcome::Skipped => (TestCaseStatus::skipped(), "skipped"),
     };
     status.set_message(criterion.text.as_str()).set_type(kind);
+    if criterion.outcome != CriterionOutcome::Skipped {
+        status.set_description(description(run, criterion));
+    }
     status
+}
+
+/// What whoever reads the build's log needs to know: what was found, and how attempts ended.
+fn description(run: &ReportedRun<'_>, criterion: &Criterion) -> String {
+    let judgement = run.judgement;
+    let mut lines = vec![criterion.text.clone()];
+    lines.push(format!("{}: {}", run.verdict(), judgement.summary));
+    lines.extend(judgement.notes.iter().cloned());
+    let told = told::figures(judgement).into_iter();
+    lines.extend(told.map(|(name, value)| format!("{name}: {value}")));
+    lines.push(format!("repeat it: {}", run.log.meta.command));
+    lines.join("\n")
 }

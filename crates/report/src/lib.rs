@@ -22,6 +22,7 @@ mod result;
 mod table;
 mod text;
 mod timeline;
+mod told;
 
 pub use answer::{
     Answer, BoundaryReport, MapReport, boundary_schema, map_schema, write_answer_folder,

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use goodput_experiment::{Axis, Cell, Confirmed, Line, Map};
-use goodput_verdict::Verdict;
+use goodput_verdict::{Cause, Verdict, named};
 use maud::{Markup, PreEscaped, html};
 
 use crate::boundary::outcome_text;
@@ -20,10 +20,14 @@ enum Look {
     Later,
     /// Back after that, in time.
     Late,
-    /// Not back in time, with a falling backlog.
+    /// Not back in time, but back later or converging.
     Slow,
-    /// Not back.
+    /// Comes and goes.
+    Swings,
+    /// Not back, and sustains itself.
     Fails,
+    /// Not back, for a cause of its own.
+    Down,
     /// Nothing can be said.
     Unsure,
     /// Not run.
@@ -31,8 +35,17 @@ enum Look {
 }
 
 impl Look {
-    const ALL: [Self; 7] =
-        [Self::Soon, Self::Later, Self::Late, Self::Slow, Self::Fails, Self::Unsure, Self::Missing];
+    const ALL: [Self; 9] = [
+        Self::Soon,
+        Self::Later,
+        Self::Late,
+        Self::Slow,
+        Self::Swings,
+        Self::Fails,
+        Self::Down,
+        Self::Unsure,
+        Self::Missing,
+    ];
 
     fn of(cell: &Cell) -> Self {
         let Some(verdict) = cell.verdict else { return Self::Missing };
@@ -41,7 +54,9 @@ impl Look {
             (Verdict::Steady | Verdict::Recovered, Some(seconds)) if seconds > SOON => Self::Later,
             (Verdict::Steady | Verdict::Recovered, _) => Self::Soon,
             (Verdict::SlowRecovery, _) => Self::Slow,
-            (Verdict::Unstable | Verdict::Metastable | Verdict::NotRecovered, _) => Self::Fails,
+            (Verdict::Unstable, _) => Self::Swings,
+            (Verdict::Metastable, _) => Self::Fails,
+            (Verdict::NotRecovered, _) => Self::Down,
             (Verdict::Inconclusive, _) => Self::Unsure,
         }
     }
@@ -52,7 +67,9 @@ impl Look {
             Self::Later => ':',
             Self::Late => '+',
             Self::Slow => 'o',
+            Self::Swings => '~',
             Self::Fails => '#',
+            Self::Down => '!',
             Self::Unsure => '?',
             Self::Missing => ' ',
         }
@@ -63,9 +80,11 @@ impl Look {
             Self::Soon => format!("recovered within {SOON} s"),
             Self::Later => format!("within {LATER} s"),
             Self::Late => "later, in time".to_owned(),
-            Self::Slow => "slow-recovery".to_owned(),
-            Self::Fails => "metastable".to_owned(),
-            Self::Unsure => "inconclusive".to_owned(),
+            Self::Slow => Verdict::SlowRecovery.to_string(),
+            Self::Swings => Verdict::Unstable.to_string(),
+            Self::Fails => Verdict::Metastable.to_string(),
+            Self::Down => Verdict::NotRecovered.to_string(),
+            Self::Unsure => Verdict::Inconclusive.to_string(),
             Self::Missing => "not run".to_owned(),
         }
     }
@@ -76,7 +95,9 @@ impl Look {
             Self::Later => "gp-r1",
             Self::Late => "gp-r2",
             Self::Slow => "gp-slow",
+            Self::Swings => "gp-swings",
             Self::Fails => "gp-fail",
+            Self::Down => "gp-notback",
             Self::Unsure => "gp-unsure",
             Self::Missing => "gp-ground",
         }
@@ -89,7 +110,9 @@ impl Look {
             Self::Later => 72,
             Self::Late => 29,
             Self::Slow => 178,
+            Self::Swings => 175,
             Self::Fails => 166,
+            Self::Down => 140,
             Self::Unsure => 247,
             Self::Missing => 0,
         }
@@ -127,15 +150,16 @@ pub(crate) fn text(map: &Map, style: TextStyle) -> String {
 
 /// The cells as comma-separated values.
 pub(crate) fn csv(map: &Map) -> String {
-    let mut out = format!("{},{},verdict,time_to_recover,rig\n", map.x.path, map.y.path);
+    let mut out = format!("{},{},verdict,cause,time_to_recover,rig\n", map.x.path, map.y.path);
     for (row, (y, cells)) in map.y.values.iter().zip(&map.cells).enumerate() {
         for (column, (x, cell)) in map.x.values.iter().zip(cells).enumerate() {
             let here = |confirmed: &&Confirmed| (confirmed.column, confirmed.row) == (column, row);
             let rig = map.confirmed.iter().find(here);
             let _ = writeln!(
                 out,
-                "{x},{y},{},{},{}",
+                "{x},{y},{},{},{},{}",
                 cell.verdict.map_or("", Verdict::name),
+                cell.cause.map_or("", Cause::name),
                 cell.time_to_recover.map_or_else(String::new, |seconds| seconds.to_string()),
                 rig.map_or("", |confirmed| confirmed.measured.verdict.name())
             );
@@ -160,8 +184,9 @@ pub(crate) fn svg(map: &Map) -> String {
         // Neighbours that look the same are drawn as one.
         let mut column = 0;
         while column < cells.len() {
-            let look = Look::of(&cells[column]);
-            let same = cells[column..].iter().take_while(|cell| Look::of(cell) == look).count();
+            let (look, cause) = (Look::of(&cells[column]), cells[column].cause);
+            let alike = |cell: &&Cell| Look::of(cell) == look && cell.cause == cause;
+            let same = cells[column..].iter().take_while(alike).count();
             let (x, y) = ((xs[column], xs[column + same]), (ys[row], ys[row + 1]));
             plane.rectangle(x, y, look.class(), &pointed_at(map, row, column, same, look));
             column += same;
@@ -304,7 +329,10 @@ fn pointed_at(map: &Map, row: usize, column: usize, same: usize, look: Look) -> 
     let first = show(map.x.values[column], &map.x.unit);
     let last = show(map.x.values[column + same - 1], &map.x.unit);
     let across = if same > 1 { format!("{first} to {last}") } else { first };
-    format!("{} {across}, {} {y}: {}", map.x.path, map.y.path, look.meaning())
+    let cause = map.cells[row][column].cause;
+    let meaning =
+        cause.map_or_else(|| look.meaning(), |cause| named(Verdict::NotRecovered, Some(cause)));
+    format!("{} {across}, {} {y}: {meaning}", map.x.path, map.y.path)
 }
 
 /// The edges of cells around their values: halfway between neighbours.

@@ -245,12 +245,12 @@ const INNER_HEIGHT: f64 = 450.0;
 /// Colours apart in lightness too, so that they can be told in grey.
 const STYLE: &str = "\
 .gp-plane{font:13px system-ui,sans-serif;--g:#fff;--t:#1b1f24;--m:#59636e;--l:#c9ced4;--r0:#8fd6bf;--r1:#45ad8f;--r2:#0b7a5e;\
---s:#e9b949;--f:#c24a00;--i:#b4bac1;--k:#1b1f24}\
+--s:#e9b949;--u:#a8447f;--n:#5b4a8a;--f:#c24a00;--i:#b4bac1;--k:#1b1f24}\
 @media(prefers-color-scheme:dark){.gp-plane{--g:#191d21;--t:#e9ecef;--m:#a0aab4;--l:#3a4149;--r0:#7fd0b5;--r1:#2f9c7d;--r2:#0c644d;\
---s:#d9a52f;--f:#e2621a;--i:#5d656d;--k:#fff}}\
+--s:#d9a52f;--u:#e28abd;--n:#8f7fd0;--f:#e2621a;--i:#5d656d;--k:#fff}}\
 .gp-ground{fill:var(--g)}.gp-frame{fill:none;stroke:var(--m)}.gp-tick{stroke:var(--m)}\
 .gp-label{fill:var(--m)}.gp-name,.gp-note{fill:var(--t);font-weight:600}.gp-note{paint-order:stroke;stroke:var(--g);stroke-width:3px}\
-.gp-r0{fill:var(--r0)}.gp-r1{fill:var(--r1)}.gp-r2{fill:var(--r2)}.gp-slow{fill:var(--s)}.gp-fail{fill:var(--f)}.gp-unsure{fill:var(--i)}\
+.gp-r0{fill:var(--r0)}.gp-r1{fill:var(--r1)}.gp-r2{fill:var(--r2)}.gp-slow{fill:var(--s)}.gp-swings{fill:var(--u)}.gp-fail{fill:var(--f)}.gp-notback{fill:var(--n)}.gp-unsure{fill:var(--i)}\
 .gp-form{fill:none;stroke:var(--k);stroke-width:2.2;stroke-dasharray:7 4}\
 .gp-curve{fill:none;stroke:var(--f);stroke-width:2.4}.gp-bar{fill:none;stroke:var(--m);stroke-width:1.4}\
 .gp-band{fill:var(--f);opacity:.14}.gp-half{fill:none;stroke:var(--f);stroke-width:1.4}\

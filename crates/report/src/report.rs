@@ -1,7 +1,7 @@
 use goodput_experiment::{Comparison, FinishedArm};
 use goodput_runlog::RunLog;
 use goodput_scenario::Scenario;
-use goodput_verdict::{Exit, Judgement, holds};
+use goodput_verdict::{Exit, Judgement, holds, named};
 
 use crate::result::ResultFile;
 use crate::text::TextStyle;
@@ -40,6 +40,11 @@ impl<'a> ReportedRun<'a> {
     /// The name to tell it from other runs: its arm's, or the scenario's.
     pub fn name(&self) -> &'a str {
         self.log.meta.arm.as_deref().unwrap_or(&self.log.meta.scenario)
+    }
+
+    /// The verdict with its cause, such as `not-recovered: overloaded`.
+    pub fn verdict(&self) -> String {
+        named(self.judgement.verdict, self.judgement.cause)
     }
 
     /// Whether the verdict is the expected one.

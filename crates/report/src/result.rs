@@ -1,9 +1,14 @@
 //! `result.json`: the outcome for machines.
 
+use std::collections::BTreeMap;
+
 use goodput_clock::Seed;
 use goodput_experiment::{Drill, Hysteresis};
 use goodput_runlog::{Ending, EngineKind, Integrity, RunLog};
-use goodput_verdict::{Doubt, Evidence, Exit, PhaseFigures, Span, Verdict};
+use goodput_verdict::{
+    Baseline, Cause, Doubt, Evidence, Exit, Interval, PhaseFigures, Rule, Span, Stretch,
+    Sustaining, Verdict,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +16,7 @@ use crate::criteria::{self, Criterion};
 use crate::report::{Report, ReportedRun};
 
 /// The version of the shape of `result.json`.
-pub const RESULT_SCHEMA: u32 = 1;
+pub const RESULT_SCHEMA: u32 = 2;
 
 /// What `result.json` holds: one run, or the arms of a comparison.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
@@ -45,6 +50,8 @@ pub struct RunResult {
     pub status: RunStatus,
     /// What the outcome was.
     pub verdict: Verdict,
+    /// Why goodput is down; only of a run that has not recovered.
+    pub cause: Option<Cause>,
     /// What it was expected to be.
     pub expected: Verdict,
     /// Whether the expectation held.
@@ -53,6 +60,14 @@ pub struct RunResult {
     pub exit: Exit,
     /// The outcome in one sentence.
     pub summary: String,
+    /// What is told beside the verdict, a sentence each.
+    pub notes: Vec<String>,
+    /// By how many seconds the run is too short to tell; absent where length is not what it lacks.
+    pub run_longer: Option<f64>,
+    /// By what was judged.
+    pub rule: Rule,
+    /// What goodput is compared with; absent where there is nothing.
+    pub baseline: Option<Baseline>,
     /// What carried the run out.
     pub engine: EngineKind,
     /// The seed. A number loses digits above 2^53 where it is read as a float; see `seed_text`.
@@ -69,8 +84,27 @@ pub struct RunResult {
     pub trigger: Option<Span>,
     /// Seconds from the trigger's end until goodput was back; absent where it never was.
     pub time_to_recover: Option<f64>,
+    /// The same at the latest: until goodput was back beyond doubt.
+    pub time_to_recover_most: Option<f64>,
+    /// Seconds from the last lever that was pulled before goodput was back until it was.
+    pub since_lever: Option<f64>,
+    /// Seconds after the run's end at which goodput is to be back, where it converges and is not.
+    pub time_left: Option<Interval>,
     /// Seconds since the trigger's end at which goodput last left its band after it had been back.
     pub relapsed: Option<f64>,
+    /// Seconds from the trigger's end until goodput was back for good; absent where it was not in its
+    /// band at the end.
+    pub settled: Option<f64>,
+    /// The share of requests that ended well since goodput was back, or after the trigger where it
+    /// never was.
+    pub share: Option<Interval>,
+    /// Stretches in which goodput was deep below its band after it had been back.
+    pub stretches: Vec<Stretch>,
+    /// What keeps goodput down without the trigger, as far as it is in sight.
+    pub sustaining: Vec<Sustaining>,
+    /// How attempts ended after the trigger, or after the baseline where there was none: by status, or by
+    /// what the transport said.
+    pub outcomes: BTreeMap<String, u64>,
     /// Requests that would have been good at the baseline's ratio, and were not.
     pub goodput_lost: f64,
     /// What the run had to meet, each with its value and its threshold.
@@ -139,10 +173,15 @@ impl RunResult {
             control: run.control,
             status: RunStatus::of(run.log),
             verdict: judgement.verdict,
+            cause: judgement.cause,
             expected: run.scenario.expect.verdict.into(),
             held: run.held(),
             exit: run.exit(),
             summary: judgement.summary.clone(),
+            notes: judgement.notes.clone(),
+            run_longer: judgement.run_longer,
+            rule: judgement.rule,
+            baseline: judgement.baseline,
             engine: meta.engine,
             seed: meta.seed,
             seed_text: meta.seed.0.to_string(),
@@ -150,7 +189,15 @@ impl RunResult {
             started: meta.started.clone(),
             trigger: judgement.trigger,
             time_to_recover: judgement.time_to_recover,
+            time_to_recover_most: judgement.time_to_recover_most,
+            since_lever: judgement.since_lever,
+            time_left: judgement.time_left,
             relapsed: judgement.relapsed,
+            settled: judgement.settled,
+            share: judgement.share,
+            stretches: judgement.stretches.clone(),
+            sustaining: judgement.sustaining.clone(),
+            outcomes: judgement.outcomes.clone(),
             goodput_lost: judgement.goodput_lost,
             criteria: criteria::criteria(run),
             phases: judgement.phases,

@@ -9,7 +9,7 @@ use goodput_verdict::{Judgement, Verdict};
 
 use crate::criteria::{self, CriterionOutcome};
 use crate::report::{Report, ReportedRun};
-use crate::{format, table};
+use crate::{format, table, told};
 
 /// How text is written.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -30,10 +30,14 @@ pub(crate) fn write(report: &Report<'_>, style: TextStyle) -> String {
 
 fn write_run(out: &mut String, run: &ReportedRun<'_>, style: TextStyle) {
     let judgement = run.judgement;
-    let verdict = style.paint(judgement.verdict, &judgement.verdict.name().to_uppercase());
+    let verdict = format!("{} {}", glyph(judgement.verdict), run.verdict().to_uppercase());
+    let verdict = style.paint(judgement.verdict, &verdict);
     let _ = writeln!(out, "{verdict}  {}", plain(&judgement.summary));
     for doubt in &judgement.doubts {
         let _ = writeln!(out, "  ? {}", plain(&doubt.text));
+    }
+    for note in &judgement.notes {
+        let _ = writeln!(out, "  – {}", plain(note));
     }
     let drawn = strip::draw(&run.log.windows, judgement.trigger);
     if !drawn.is_empty() {
@@ -43,8 +47,12 @@ fn write_run(out: &mut String, run: &ReportedRun<'_>, style: TextStyle) {
     if !figures.is_empty() {
         let _ = writeln!(out);
     }
+    let mut before = "";
     for (name, value) in figures {
-        let _ = writeln!(out, "  {name:<22}{value}");
+        // Several figures of one name stand below each other.
+        let shown = if name == before { "" } else { name };
+        let _ = writeln!(out, "  {shown:<25}{}", plain(&value));
+        before = name;
     }
     if !judgement.evidence.is_empty() {
         let _ = writeln!(out);
@@ -93,9 +101,7 @@ fn figures(judgement: &Judgement) -> Vec<(&'static str, String)> {
             lines.push(("wasted work", format::percent(wasted)));
         }
     }
-    if judgement.trigger.is_some() {
-        lines.push(("time to recover", format::time_to_recover(judgement)));
-    }
+    lines.extend(told::figures(judgement));
     lines
 }
 
@@ -115,6 +121,14 @@ fn write_comparison(out: &mut String, comparison: &Comparison, style: TextStyle)
         for doubt in &row.judgement.doubts {
             let _ = writeln!(out, "  ? {}: {}", plain(&row.arm), plain(&doubt.text));
         }
+        for note in &row.judgement.notes {
+            let _ = writeln!(out, "  – {}: {}", plain(&row.arm), plain(note));
+        }
+        // A doubt that the run is too short says it already.
+        if let Some(seconds) = row.judgement.run_longer.filter(|_| row.judgement.doubts.is_empty())
+        {
+            let _ = writeln!(out, "  ? {}: {}", plain(&row.arm), told::longer(seconds));
+        }
     }
     for reason in &comparison.void {
         let _ = writeln!(out, "  ? void: {}", plain(reason));
@@ -131,11 +145,11 @@ fn columns(row: &Row) -> Vec<String> {
         number(row.goodput.after),
         number(row.attempts_per_request),
         row.wasted_share.map_or_else(|| "–".to_owned(), format::percent),
-        format::time_to_recover(&row.judgement),
+        told::short_time_to_recover(&row.judgement),
         if row.held {
-            format!("{} ✓", row.verdict.name())
+            format!("{} ✓", row.name())
         } else {
-            format!("{} ✗ expected {}", row.verdict.name(), row.expected)
+            format!("{} ✗ expected {}", row.name(), row.expected)
         },
     ]
 }
@@ -149,12 +163,28 @@ impl TextStyle {
 
     fn paint(self, verdict: Verdict, text: &str) -> String {
         let code = match verdict {
-            Verdict::Steady | Verdict::Recovered => "32",
-            Verdict::SlowRecovery | Verdict::Unstable => "33",
-            Verdict::Metastable | Verdict::NotRecovered => "31",
+            Verdict::Steady => "36",
+            Verdict::Recovered => "32",
+            Verdict::SlowRecovery => "33",
+            Verdict::Unstable => "93",
+            Verdict::Metastable => "31",
+            Verdict::NotRecovered => "91",
             Verdict::Inconclusive => "35",
         };
         if self.colour { format!("\x1b[1;{code}m{text}\x1b[0m") } else { text.to_owned() }
+    }
+}
+
+/// A sign a verdict, so that none is told by colour alone.
+const fn glyph(verdict: Verdict) -> char {
+    match verdict {
+        Verdict::Steady => '─',
+        Verdict::Recovered => '✓',
+        Verdict::SlowRecovery => '…',
+        Verdict::Unstable => '~',
+        Verdict::Metastable => '✗',
+        Verdict::NotRecovered => '!',
+        Verdict::Inconclusive => '?',
     }
 }
 

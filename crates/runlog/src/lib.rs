@@ -24,5 +24,5 @@ pub use model::{
     TierWindow, Totals, Window,
 };
 pub use observe::{Cancel, Observer};
-pub use outcomes::OutcomeKey;
+pub use outcomes::{OutcomeKey, outcomes_in_words};
 pub use tier_sampler::{Restarted, TierSample, TierSampler};

@@ -1,3 +1,4 @@
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use crate::model::RunLog;
@@ -9,6 +10,30 @@ pub enum OutcomeKey {
     Status(u16),
     /// Without one; what the transport said.
     Transport(&'static str),
+}
+
+/// Outcomes of attempts in words, the most frequent first: `200 × 4,812 · 503 × 12 · timeout × 88`; empty
+/// where none ended.
+pub fn outcomes_in_words(outcomes: &BTreeMap<String, u64>) -> String {
+    let mut counts: Vec<_> = outcomes.iter().filter(|(_, count)| **count > 0).collect();
+    counts.sort_by_key(|(_, count)| Reverse(**count));
+    let said: Vec<_> = counts
+        .into_iter()
+        .map(|(name, count)| format!("{name} × {}", with_thousands(*count)))
+        .collect();
+    said.join(" · ")
+}
+
+fn with_thousands(count: u64) -> String {
+    let digits = count.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
 }
 
 /// Counts outcomes over a window. Most windows have one or two kinds, so that a short list, looked
@@ -51,6 +76,15 @@ fn name(key: OutcomeKey) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_name_the_most_frequent_first_and_none_that_did_not_occur() {
+        let counts = [("200", 4_812), ("503", 12), ("timeout", 1_234_567), ("500", 0)];
+        let counts = counts.map(|(name, count)| (name.to_owned(), count));
+        let words = outcomes_in_words(&BTreeMap::from(counts));
+        assert_eq!(words, "timeout × 1,234,567 · 200 × 4,812 · 503 × 12");
+        assert_eq!(outcomes_in_words(&BTreeMap::new()), "");
+    }
 
     #[test]
     fn outcomes_beyond_the_bound_count_as_other() {

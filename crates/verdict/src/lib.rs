@@ -16,6 +16,7 @@ mod judge;
 pub mod limits;
 mod load;
 mod model;
+mod name;
 mod series;
 mod sustaining;
 mod trigger;
@@ -28,3 +29,4 @@ pub use model::{
     Baseline, Cause, Doubt, DoubtKind, Effect, Evidence, Interval, Judgement, PhaseFigures, Rule,
     Span, Stretch, Sustaining, Verdict,
 };
+pub use name::named;

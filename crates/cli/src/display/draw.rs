@@ -113,8 +113,10 @@ fn draw_title(frame: &mut Frame<'_>, scene: &Scene<'_>, area: Rect) {
 
 fn draw_table(frame: &mut Frame<'_>, scene: &Scene<'_>, area: Rect) {
     let label = scene.runs.iter().map(|run| width(&run.label)).max().unwrap_or_default().max(4) + 2;
-    let columns = Columns::fitting(area.width, label);
-    let mut widths = vec![Constraint::Length(label), Constraint::Length(13)];
+    let stage = scene.runs.iter().map(|run| width(stage(run))).max().unwrap_or_default();
+    let stage = stage.max(LEAST_STAGE);
+    let columns = Columns::fitting(area.width, label + stage);
+    let mut widths = vec![Constraint::Length(label), Constraint::Length(stage)];
     let mut head = vec![Cell::from("  run"), Cell::from("phase")];
     for (name, width, _) in columns.figures {
         widths.push(Constraint::Length(*width));
@@ -131,16 +133,20 @@ fn draw_table(frame: &mut Frame<'_>, scene: &Scene<'_>, area: Rect) {
     frame.render_widget(Table::new(rows, widths).header(head).column_spacing(1), area);
 }
 
-fn row<'a>(run: &'a Run, selected: bool, columns: &Columns, palette: Palette) -> Row<'a> {
-    let mark = if selected { "▸ " } else { "  " };
-    let stage = match &run.stage {
+/// Where a run stands, in a word: a part of it, or its verdict with its cause.
+fn stage(run: &Run) -> &str {
+    match &run.stage {
         Stage::Waiting => "waiting",
         Stage::Running => run.phase(),
         Stage::Ended { verdict, .. } => verdict,
-    };
+    }
+}
+
+fn row<'a>(run: &'a Run, selected: bool, columns: &Columns, palette: Palette) -> Row<'a> {
+    let mark = if selected { "▸ " } else { "  " };
     let mut cells = vec![
         Cell::from(format!("{mark}{}", run.label)),
-        Cell::from(Span::styled(stage, palette.stage(run))),
+        Cell::from(Span::styled(stage(run), palette.stage(run))),
     ];
     for (_, _, figure) in columns.figures {
         let text = run.figures().map_or_else(|| "-".to_owned(), figure);
@@ -163,11 +169,12 @@ struct Columns {
 }
 
 impl Columns {
-    /// All columns, or all but the offered load, and a sparkline over what is left of the width.
-    fn fitting(total: u16, label: u16) -> Self {
+    /// All columns, or all but the offered load, and a sparkline over what is left of the width beside
+    /// the columns of names.
+    fn fitting(total: u16, names: u16) -> Self {
         let rest = |figures: &[FigureColumn]| {
             let used: u16 = figures.iter().map(|(_, width, _)| width + 1).sum();
-            total.saturating_sub(label + 1 + 13 + 1 + used)
+            total.saturating_sub(names + 2 + used)
         };
         let all = rest(FIGURES);
         if all >= LEAST_SPARKLINE {
@@ -291,6 +298,8 @@ const FRAME_LINES: u16 = 4;
 const CHART_LINES: u16 = 10;
 const LEAST_CHART_LINES: u16 = 5;
 const LEAST_SPARKLINE: u16 = 6;
+/// The width of the longest verdict without a cause.
+const LEAST_STAGE: u16 = 13;
 
 #[cfg(test)]
 mod tests;

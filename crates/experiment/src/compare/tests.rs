@@ -1,7 +1,7 @@
 use std::convert::Infallible;
 
 use goodput_clock::Seed;
-use goodput_runlog::{ClientWindow, Ending, Integrity, RunLog, TierWindow, Window};
+use goodput_runlog::{ClientWindow, Cohort, Ending, Integrity, RunLog, TierWindow, Window};
 use goodput_scenario::{Arm, Plan};
 use goodput_verdict::{DoubtKind, Exit, Verdict};
 
@@ -28,9 +28,11 @@ fn log(after: u64) -> RunLog {
             _ => after,
         };
         let fault = (60..80).contains(&second);
+        let attempts = if good == 80 { 80 } else { 320 };
         let tier = TierWindow {
             name: "order-status".to_owned(),
-            served: 100,
+            received: attempts,
+            served: if good == 80 { 80 } else { 100 },
             busy_useful: good as f64 / 10.0,
             busy_wasted: 10.0 - good as f64 / 10.0,
             queued: 600,
@@ -38,8 +40,9 @@ fn log(after: u64) -> RunLog {
             capacity: Some(if fault { 40.0 } else { 100.0 }),
             ..TierWindow::default()
         };
-        let attempts = if good == 80 { 80 } else { 320 };
-        let client = ClientWindow { offered: 80, good, attempts, ..ClientWindow::default() };
+        let cohort = Cohort { arrived: 80, good, failed: 80 - good, turned_away: 0 };
+        let client =
+            ClientWindow { offered: 80, good, attempts, cohort, ..ClientWindow::default() };
         Window { second, client, tiers: vec![tier] }
     });
     let (scheduled, offered) = (240 * 80, 240 * 80);

@@ -36,6 +36,8 @@ impl Tally {
             recovered: runs - failed,
             metastable: count(Verdict::Metastable),
             slow_recovery: count(Verdict::SlowRecovery),
+            unstable: count(Verdict::Unstable),
+            not_recovered: count(Verdict::NotRecovered),
             inconclusive: count(Verdict::Inconclusive),
             share: self.share(),
             low,

@@ -4,7 +4,12 @@ use super::*;
 
 fn outcome(verdict: Verdict) -> Outcome {
     let doubt = (verdict == Verdict::Inconclusive).then(|| "late".to_owned());
-    Outcome { verdict, time_to_recover: (verdict == Verdict::Recovered).then_some(3.0), doubt }
+    Outcome {
+        verdict,
+        cause: None,
+        time_to_recover: (verdict == Verdict::Recovered).then_some(3.0),
+        doubt,
+    }
 }
 
 fn search(from: f64, to: f64, seeds: u64) -> Search {

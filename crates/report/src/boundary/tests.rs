@@ -11,6 +11,8 @@ fn point(value: f64, failed: u32) -> Point {
         recovered: 100 - failed,
         metastable: failed,
         slow_recovery: 0,
+        unstable: 0,
+        not_recovered: 0,
         inconclusive: 0,
         share: Some(f64::from(failed) / 100.0),
         low: 0.0,
@@ -28,6 +30,7 @@ fn flip() -> Flip {
 fn measured(value: f64, verdict: Verdict, doubt: Option<&str>) -> Measured {
     let outcome = |verdict| Outcome {
         verdict,
+        cause: None,
         time_to_recover: (verdict == Verdict::Recovered).then_some(4.0),
         doubt: doubt.map(str::to_owned),
     };
@@ -107,9 +110,27 @@ fn a_row_of_the_table_is_a_value_or_a_run() {
     let csv = csv(&answer());
     let rows: Vec<&str> = csv.lines().collect();
     assert_eq!(rows.len(), 1 + 5 + 4);
-    assert!(rows.iter().all(|row| row.matches(',').count() == 11), "{csv}");
-    assert_eq!(rows[3], "simulator,10.44,,100,50,50,0,0,0.5,0,1,4");
-    assert_eq!(rows[6], "rig,9.6,1,1,1,0,0,0,,,,4");
+    assert!(rows.iter().all(|row| row.matches(',').count() == 14), "{csv}");
+    assert_eq!(rows[3], "simulator,10.44,,100,50,0,0,50,0,0,,0.5,0,1,4");
+    assert_eq!(rows[6], "rig,9.6,1,1,1,0,0,0,0,0,,,,,4");
+}
+
+#[test]
+fn failed_runs_are_called_by_their_verdicts() {
+    let mut mixed = answer();
+    if let Some(point) = mixed.prediction.as_mut().map(|curve| &mut curve.points[2]) {
+        (point.metastable, point.unstable, point.not_recovered) = (30, 15, 5);
+    }
+    if let Some(run) = mixed.measurement.as_mut().map(|measurement| &mut measurement.runs[1]) {
+        run.measured.verdict = Verdict::NotRecovered;
+        run.measured.cause = Some(Cause::Down);
+    }
+    let text = text(&mixed, TextStyle::default());
+    assert!(text.contains("15 unstable, 30 metastable, 5 not-recovered"), "{text}");
+    assert!(text.contains("not-recovered: down"), "{text}");
+    let csv = csv(&mixed);
+    assert!(csv.contains("\nsimulator,10.44,,100,50,0,15,30,5,0,,0.5,"), "{csv}");
+    assert!(csv.contains("\nrig,11.5,1,1,0,0,0,0,1,0,down,,,,"), "{csv}");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::iter;
 
 use goodput_experiment::{Band, Boundary, Flip, Forms, Outcome, Side};
-use goodput_verdict::Exit;
+use goodput_verdict::{Exit, Verdict};
 use maud::{Markup, html};
 
 use super::{range, share_of};
@@ -117,11 +117,16 @@ pub(super) fn points(boundary: &Boundary) -> Rows {
     let head = [&boundary.path, "failed", "share", "95 % interval", "time to recover", ""];
     let cells = curve.points.iter().map(|point| {
         let mut note = Vec::new();
-        if point.slow_recovery > 0 {
-            note.push(format!("{} slow-recovery", point.slow_recovery));
-        }
-        if point.inconclusive > 0 {
-            note.push(format!("{} inconclusive", point.inconclusive));
+        for (count, verdict) in [
+            (point.slow_recovery, Verdict::SlowRecovery),
+            (point.unstable, Verdict::Unstable),
+            (point.metastable, Verdict::Metastable),
+            (point.not_recovered, Verdict::NotRecovered),
+            (point.inconclusive, Verdict::Inconclusive),
+        ] {
+            if count > 0 {
+                note.push(format!("{count} {verdict}"));
+            }
         }
         if point.runs < seeds {
             note.push("coarse".to_owned());
@@ -220,9 +225,9 @@ pub(super) fn runs(boundary: &Boundary) -> Rows {
 pub(crate) fn outcome_text(outcome: &Outcome) -> String {
     match (outcome.side(), outcome.time_to_recover) {
         (Some(Side::Recovers), Some(seconds)) => {
-            format!("{} in {}", outcome.verdict, format::moment(seconds))
+            format!("{} in {}", outcome.name(), format::moment(seconds))
         }
-        _ => outcome.verdict.to_string(),
+        _ => outcome.name(),
     }
 }
 

@@ -10,8 +10,8 @@ use super::panels::{self, Scales};
 use super::parameters::{self, Flat};
 use super::track::Track;
 use super::{headline, run, shape, tables};
-use crate::format;
 use crate::report::ReportedRun;
+use crate::{format, told};
 
 /// The page of a comparison.
 pub(super) fn page(
@@ -62,7 +62,7 @@ fn verdict(comparison: &Comparison) -> Markup {
     let all = comparison.rows.len();
     let (tone, word) = match comparison.exit {
         Exit::Held => ("recovered", "Every expectation held"),
-        Exit::NotHeld => ("metastable", "An expectation did not hold"),
+        Exit::NotHeld => ("not-held", "An expectation did not hold"),
         Exit::Inconclusive => ("inconclusive", "Inconclusive"),
         Exit::Interrupted => ("inconclusive", "Interrupted, faults reverted"),
         Exit::CleanUpUnconfirmed => ("inconclusive", "Clean-up could not be confirmed"),
@@ -105,8 +105,8 @@ fn table(comparison: &Comparison, tracks: &[Track], axis: Axis) -> Markup {
                             td.n.wide { (number(row.goodput.after)) }
                             td.n.wide { (number(row.attempts_per_request)) }
                             td.n.wide { (row.wasted_share.map_or_else(dash, format::percent)) }
-                            td.n.wide { (format::time_to_recover(&row.judgement)) }
-                            td.w { (headline::chip(row.verdict)) }
+                            td.n.wide { (told::short_time_to_recover(&row.judgement)) }
+                            td.w { (headline::chip(row.verdict, row.cause)) }
                             td.w {
                                 @if row.held { span.yes { "✓ held" } }
                                 @else { span.no { "✗ " (row.expected) } }
@@ -153,10 +153,11 @@ fn arm(
         article.card.arm.(row.verdict.name()) {
             header {
                 h3 { (row.arm) @if row.control { span.tag { "control" } } }
-                (headline::chip(row.verdict))
+                (headline::chip(row.verdict, row.cause))
                 @if !row.held { span.no { "expected " (row.expected) } }
                 @if !row.description.is_empty() { p { (row.description) } }
                 p.says-too { (row.judgement.summary) }
+                (headline::notes(&row.judgement))
             }
             div.multiples { @for chart in &charts { (chart.render()) } }
             details {
@@ -169,11 +170,13 @@ fn arm(
                         tbody { @for (path, value) in settings { tr { td { (path) } td { (value) } } } }
                     }
                 }
+                h4.sub { "What became of it" }
+                (tables::told(&row.judgement))
                 h4.sub { "Evidence" }
                 (tables::evidence(&row.judgement))
                 h4.sub { "What the run had to meet" }
                 (tables::criteria(reported))
-                (run::details(reported.log))
+                (run::details(reported.log, reported.judgement))
                 h4.sub { "Repeat this arm" }
                 (run::command(&reported.log.meta.command, None))
             }

@@ -1,25 +1,43 @@
 //! The verdict, in one look.
 
 use goodput_runlog::Figures;
-use goodput_verdict::{Judgement, Verdict};
+use goodput_verdict::{Cause, Judgement, Verdict, named};
 use maud::{Markup, html};
 
-use crate::format;
 use crate::report::ReportedRun;
+use crate::{format, told};
 
 /// The verdict of a run in words, and whether it was expected.
 pub(super) fn verdict(run: &ReportedRun<'_>) -> Markup {
     let judgement = run.judgement;
     html! {
         section.card.verdict.(judgement.verdict.name()) {
-            p.word { (glyph(judgement.verdict)) (title(judgement.verdict)) }
+            p.word {
+                (glyph(judgement.verdict)) (title(judgement.verdict))
+                @if let Some(cause) = judgement.cause { ": " (cause) }
+            }
             p.says { (judgement.summary) }
             @if !judgement.doubts.is_empty() {
                 ul.doubts {
                     @for doubt in &judgement.doubts { li { (doubt.text) } }
                 }
             }
+            (notes(judgement))
             p.held { (expectation(run)) }
+        }
+    }
+}
+
+/// What is told beside the verdict, and how much longer the run has to be to tell more.
+pub(super) fn notes(judgement: &Judgement) -> Markup {
+    html! {
+        @if !judgement.notes.is_empty() || judgement.run_longer.is_some() {
+            ul.notes {
+                @for note in &judgement.notes { li { (note) } }
+                @if let Some(seconds) = judgement.run_longer {
+                    li { "To tell more: " (told::longer(seconds)) "." }
+                }
+            }
         }
     }
 }
@@ -39,16 +57,22 @@ pub(super) fn tiles(judgement: &Judgement) -> Markup {
             (tile("Attempts per request", end(|f| f.attempts_per_request).map(format::number).as_deref(), ""))
             (tile("Wasted work", end(|f| f.wasted_share).map(format::percent).as_deref(), ""))
             (tile("Longest queue delay after", delay.map(format::seconds).as_deref(), ""))
+            @if let Some(share) = judgement.share {
+                (tile("Good in the end", Some(format::percent(share.value)).as_deref(), ""))
+            }
+            @if let Some(seconds) = judgement.since_lever {
+                (tile("Since the last lever", Some(format::moment(seconds)).as_deref(), ""))
+            }
             @if judgement.trigger.is_some() {
-                (tile("Time to recover", Some(format::time_to_recover(judgement)).as_deref(), ""))
+                (tile("Time to recover", Some(told::short_time_to_recover(judgement)).as_deref(), ""))
             }
         }
     }
 }
 
-/// A verdict's name with its glyph and its colour.
-pub(super) fn chip(verdict: Verdict) -> Markup {
-    html! { span.chip.(verdict.name()) { (glyph(verdict)) (verdict.name()) } }
+/// A verdict's name and cause with its glyph and its colour.
+pub(super) fn chip(verdict: Verdict, cause: Option<Cause>) -> Markup {
+    html! { span.chip.(verdict.name()) { (glyph(verdict)) (named(verdict, cause)) } }
 }
 
 /// Whether the verdict was expected, in a sentence.

@@ -43,7 +43,9 @@ pub(super) fn full(track: &Track, scales: Scales) -> Vec<Chart<'_>> {
         charts.push(draft.delay(tier));
         charts.push(draft.slots(tier));
     }
-    charts.extend([draft.outcomes(), draft.latency(), draft.backlog()]);
+    charts.push(draft.outcomes());
+    charts.extend(draft.answers());
+    charts.extend([draft.latency(), draft.backlog()]);
     charts.extend(draft.refusals());
     charts.extend([draft.connections(), draft.send_lag()]);
     charts
@@ -182,6 +184,28 @@ impl<'a> Draft<'a> {
             ),
             ..self.chart("outcomes", "Outcomes", Unit::Number, self.scales.rate)
         }
+    }
+
+    /// How attempts ended, by status; absent in a log that does not say.
+    fn answers(&self) -> Option<Chart<'a>> {
+        let track = self.track;
+        let stack: Vec<_> = track
+            .outcomes()
+            .into_iter()
+            .map(|name| {
+                let values = track.client_rate(|c| c.outcomes.get(name).copied().unwrap_or(0));
+                series(format!("ended-{name}"), name, ink_of_outcome(name), Draw::Stack, values)
+            })
+            .collect();
+        (!stack.is_empty()).then(|| Chart {
+            axis: Axis::linear(highest_stack(&stack)),
+            series: stack,
+            note: self.note(
+                "Attempts as they end, per second: by the status of the answer, or by what the \
+                 transport said where there was none.",
+            ),
+            ..self.chart("answers", "How attempts ended", Unit::Number, self.scales.rate)
+        })
     }
 
     fn latency(&self) -> Chart<'a> {
@@ -351,6 +375,17 @@ fn ink_of(class: &str) -> &'static str {
         "overloaded" => "s-overloaded",
         "expired" => "s-expired",
         _ => "s-error",
+    }
+}
+
+fn ink_of_outcome(name: &str) -> &'static str {
+    match name {
+        "timeout" => "s-wasted",
+        "503" | "429" => "s-overloaded",
+        "504" => "s-expired",
+        name if name.starts_with('2') => "s-good",
+        name if name.starts_with(|first: char| first.is_ascii_digit()) => "s-error",
+        _ => "s-connect",
     }
 }
 

@@ -1,6 +1,7 @@
 //! The page of one run.
 
 use goodput_runlog::{EngineKind, Meta, RunLog};
+use goodput_verdict::Judgement;
 use maud::{Markup, html};
 
 use super::data::Data;
@@ -24,11 +25,13 @@ pub(super) fn page(run: &ReportedRun<'_>, data: &mut Data) -> Markup {
         @if !run.scenario.description.is_empty() { p.lead.after { (run.scenario.description) } }
         h2 { "Over time" }
         (charts(&track, data))
+        h2 { "What became of it" }
+        (tables::told(run.judgement))
         h2 { "Evidence" }
         (tables::evidence(run.judgement))
         h2 { "What the run had to meet" }
         (tables::criteria(run))
-        (details(log))
+        (details(log, run.judgement))
         h2 { "Parameters" }
         div.card.inset { (parameters::tables(&parameters::flatten(&log.meta.parameters))) }
         h2 { "Repeat it" }
@@ -57,7 +60,7 @@ pub(super) fn charts(track: &Track, data: &mut Data) -> Markup {
 }
 
 /// Events, latencies, attempts, and the measurement itself.
-pub(super) fn details(log: &RunLog) -> Markup {
+pub(super) fn details(log: &RunLog, judgement: &Judgement) -> Markup {
     html! {
         h2 { "Events" }
         (tables::events(log))
@@ -65,6 +68,7 @@ pub(super) fn details(log: &RunLog) -> Markup {
         div.stack {
             (tables::latencies(log))
             (tables::attempts_per_request(log))
+            (tables::outcomes(log, judgement))
         }
         h2 { "The measurement itself" }
         (tables::integrity(log))

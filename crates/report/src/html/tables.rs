@@ -1,12 +1,79 @@
 //! The tables of a page.
 
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
 use goodput_runlog::{EventKind, RunLog, bucket_quantile};
 use goodput_verdict::Judgement;
 use maud::{Markup, html};
 
 use crate::criteria::{self, CriterionOutcome};
-use crate::format;
 use crate::report::ReportedRun;
+use crate::{format, told};
+
+/// What the judgement tells beside its verdict.
+pub(super) fn told(judgement: &Judgement) -> Markup {
+    let figures = told::figures(judgement);
+    html! {
+        @if !figures.is_empty() {
+            div.card.scroll {
+                table {
+                    tbody {
+                        @for (name, value) in figures {
+                            tr { th scope="row" { (capitalised(name)) } td { (value) } }
+                        }
+                        @for stretch in judgement.stretches.iter().take(STRETCH_ROWS_MAX) {
+                            tr { th scope="row" { "Below its band" } td { (told::stretch(stretch)) } }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn capitalised(name: &str) -> String {
+    let mut letters = name.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+}
+
+const STRETCH_ROWS_MAX: usize = 64;
+
+/// How attempts ended: by the status of their answer, or by what the transport said where there was none.
+pub(super) fn outcomes(log: &RunLog, judgement: &Judgement) -> Markup {
+    let mut whole: BTreeMap<&str, u64> = BTreeMap::new();
+    for (name, count) in log.windows.iter().flat_map(|window| &window.client.outcomes) {
+        *whole.entry(name).or_default() += count;
+    }
+    let mut rows: Vec<_> = whole.into_iter().collect();
+    rows.sort_by_key(|(_, count)| Reverse(*count));
+    let all = rows.iter().map(|(_, count)| *count).sum::<u64>() as f64;
+    let count = |value: u64| format::thousands(value as f64);
+    html! {
+        @if !rows.is_empty() {
+            div.card.scroll {
+                table {
+                    thead {
+                        tr {
+                            th { "Attempts ended with" } th.n { "whole run" } th.n { "share" }
+                            th.n { "of what is judged" }
+                        }
+                    }
+                    tbody {
+                        @for (name, seen) in rows {
+                            tr {
+                                th scope="row" { (name) }
+                                td.n { (count(seen)) }
+                                td.n { (format::percent(seen as f64 / all.max(1.0))) }
+                                td.n { (judgement.outcomes.get(name).map_or_else(|| "–".to_owned(), |n| count(*n))) }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
 
 /// What supports the verdict.
 pub(super) fn evidence(judgement: &Judgement) -> Markup {

@@ -84,6 +84,12 @@ impl Track {
             .collect()
     }
 
+    /// Every way in which attempts ended: a status, or what the transport said.
+    pub(super) fn outcomes(&self) -> BTreeSet<&str> {
+        let clients = self.points.iter().map(|point| &point.client);
+        clients.flat_map(|client| client.outcomes.keys().map(String::as_str)).collect()
+    }
+
     /// Every reason for which a tier refused or dropped.
     pub(super) fn refusal_reasons(&self, tier: &str) -> BTreeSet<&str> {
         let tiers = self.points.iter().flat_map(|point| &point.tiers);

@@ -5,7 +5,7 @@ use super::*;
 use crate::answer::{Answer, MapReport};
 
 fn outcome(verdict: Verdict, time_to_recover: Option<f64>) -> Outcome {
-    Outcome { verdict, time_to_recover, doubt: None }
+    Outcome { verdict, cause: None, time_to_recover, doubt: None }
 }
 
 /// Four columns and three rows: below the diagonal it recovers.
@@ -67,12 +67,32 @@ fn text_has_a_character_a_cell_with_the_greatest_y_on_top() {
 }
 
 #[test]
+fn what_comes_and_goes_and_what_is_down_for_a_cause_have_signs_and_counts_of_their_own() {
+    let mut map = answer();
+    map.cells[2][2] = Cell::from(outcome(Verdict::Unstable, None));
+    let down = Outcome { cause: Some(Cause::Overloaded), ..outcome(Verdict::NotRecovered, None) };
+    map.cells[2][3] = Cell::from(down);
+    let text = text(&map, TextStyle::default());
+    let top = text.lines().find_map(|line| line.split_once('│')).unwrap().1;
+    assert_eq!(&top[2..], "~!", "{text}");
+    for part in ["~ unstable 1", "# metastable 1", "! not-recovered 1"] {
+        assert!(text.contains(part), "no `{part}` in\n{text}");
+    }
+    assert!(csv(&map).contains("\n80,15,not-recovered,overloaded,,\n"));
+    let svg = svg(&map);
+    assert!(svg.contains("fault.for 15 s: not-recovered: overloaded"), "{svg}");
+    assert!(svg.contains("gp-swings") && svg.contains("gp-notback"));
+}
+
+#[test]
 fn the_table_has_a_row_a_cell() {
     let csv = csv(&answer());
     assert_eq!(csv.lines().count(), 1 + 12);
-    assert!(csv.starts_with("load.rate,fault.for,verdict,time_to_recover,rig\n20,5,recovered,"));
-    assert!(csv.contains("\n80,10,metastable,,metastable\n"), "{csv}");
-    assert!(csv.ends_with("\n80,15,,,\n"), "{csv}");
+    assert!(
+        csv.starts_with("load.rate,fault.for,verdict,cause,time_to_recover,rig\n20,5,recovered,,")
+    );
+    assert!(csv.contains("\n80,10,metastable,,,metastable\n"), "{csv}");
+    assert!(csv.ends_with("\n80,15,,,,\n"), "{csv}");
 }
 
 #[test]

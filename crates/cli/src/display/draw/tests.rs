@@ -72,6 +72,18 @@ fn seven_runs_fit_a_terminal_of_80_columns_and_24_lines() {
 }
 
 #[test]
+fn a_verdict_stands_with_its_cause() {
+    let mut ended = run("naive");
+    let verdict = "not-recovered: overloaded".to_owned();
+    ended.stage = Stage::Ended { verdict, held: false };
+    for width in [80, 120] {
+        let lines = picture(&[run("other"), ended.clone()], width, height(2), true);
+        assert!(lines[3].contains(" not-recovered: overloaded "), "{}", lines[3]);
+        assert!(lines[3].contains("42.0 s"), "{}", lines[3]);
+    }
+}
+
+#[test]
 fn where_there_are_no_levers_no_keys_for_them_are_shown() {
     let lines = picture(&[run("load")], 80, height(1), false);
     assert_eq!(lines.last().unwrap().trim_end(), "q stop");
