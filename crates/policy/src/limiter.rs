@@ -14,6 +14,7 @@
 
 mod config;
 mod outcome;
+mod patch;
 mod queue;
 mod reservation;
 #[cfg(test)]

@@ -42,6 +42,11 @@ pub(crate) fn all(case: &Case<'_>) -> Vec<Doubt> {
         if let EventKind::Doubt { what } = &event.kind {
             raise(&mut doubts, DoubtKind::Engine, format!("at {}: {what}", event.at));
         }
+        if let EventKind::ByOthers { tier, what, by } = &event.kind {
+            let by = if by.is_empty() { "somebody else" } else { by };
+            let text = format!("at {}: {by} acted on `{tier}`, and not this run: {what}", event.at);
+            raise(&mut doubts, DoubtKind::Engine, text);
+        }
     }
     doubts
 }
