@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::future::Future;
 use std::path::Path;
 
-use goodput_control::api::{Cause, FaultView, LoadState, ServerState};
+use goodput_control::api::{Cause, FaultView, LoadState, RunView, ServerState};
 use goodput_control::{
     Audit, ClientError, ControlClient, Guard, TOKEN_FLAG, TOKEN_VARIABLE, Token,
 };
@@ -68,11 +68,18 @@ pub(crate) fn audit(file: Option<&Path>) -> Result<Audit, Failure> {
     file.map_or_else(|| Ok(Audit::memory()), |path| Audit::file(path).map_err(Failure::usage))
 }
 
-/// Who asks, for the audit log.
+/// Who asks and why, for the audit log. Whoever it is has the same name in every command, by which a
+/// reset knows what is theirs.
 pub(crate) fn cause(command: &str, reason: Option<&str>) -> Cause {
-    let user = std::env::var("USER").or_else(|_| std::env::var("LOGNAME"));
-    let by = user.map_or_else(|_| command.to_owned(), |user| format!("{user}, {command}"));
-    Cause::new(by.chars().take(100).collect::<String>(), reason.unwrap_or_default())
+    let reason = reason.map_or_else(|| command.to_owned(), |reason| format!("{command}: {reason}"));
+    Cause::new(user(), reason.chars().take(1_000).collect::<String>())
+}
+
+/// The name of whoever has started this process; `goodput` where the environment has none.
+pub(crate) fn user() -> String {
+    let named = |variable| std::env::var(variable).ok().filter(|name| !name.is_empty());
+    let user = named("USER").or_else(|| named("LOGNAME"));
+    user.map_or_else(|| "goodput".to_owned(), |user| user.chars().take(100).collect())
 }
 
 /// Waits for a short exchange with a control plane.
@@ -121,6 +128,9 @@ pub(crate) fn server_text(state: &ServerState) -> String {
     );
     line("in service", state.in_service.to_string());
     line("limiter", compact(&state.limiter));
+    if let Some(run) = &state.run {
+        line("run", run_text(run));
+    }
     text + &faults_text(&state.faults)
 }
 
@@ -134,9 +144,10 @@ pub(crate) fn faults_text(faults: &[FaultView]) -> String {
         let head = if index == 0 { "faults" } else { "" };
         let _ = writeln!(
             text,
-            "{head:<12} {}: {}, for {} so far, lease ends in {}",
+            "{head:<12} {}: {} by {}, for {} so far, lease ends in {}",
             fault.name,
             fault_text(&fault.fault),
+            fault.owner,
             seconds(fault.age),
             seconds(fault.lease_left)
         );
@@ -158,6 +169,9 @@ pub(crate) fn load_text(state: &LoadState) -> String {
         format!("{} offered, {} good, {} in flight", state.offered, state.good, state.in_flight),
     );
     line("connections", state.connections.to_string());
+    if let Some(run) = &state.run {
+        line("run", run_text(run));
+    }
     for layer in &state.layers {
         let field = |name| layer.get(name).map(compact).unwrap_or_default();
         line(
@@ -172,6 +186,11 @@ pub(crate) fn load_text(state: &LoadState) -> String {
         );
     }
     text
+}
+
+/// The run that holds a lease, in words.
+fn run_text(run: &RunView) -> String {
+    format!("{} of {}, for {} so far", run.name, run.by, seconds(run.age))
 }
 
 /// What a fault does, in words.
@@ -212,11 +231,15 @@ const TOKEN_FILE_MAX: usize = 4096;
 mod tests {
     use super::*;
     use goodput_clock::Ratio;
+    use goodput_control::api::Owner;
 
     #[test]
     fn faults_in_force_are_listed_with_their_lease() {
         let fault = |name: &str, fault| FaultView {
+            id: "1-1".to_owned(),
             name: name.to_owned(),
+            owner: Owner::By("me".to_owned()),
+            ticket: None,
             fault,
             age: 3.0,
             lease_left: 7.0,
@@ -226,8 +249,8 @@ mod tests {
         let text = faults_text(&[fault("cut", cut), fault("stall", FaultKind::Stall)]);
         assert_eq!(
             text,
-            "faults       cut: capacity cut to 40% (slower service), for 3.0 s so far, \
-             lease ends in 7.0 s\n             stall: stall, for 3.0 s so far, \
+            "faults       cut: capacity cut to 40% (slower service) by me, for 3.0 s so far, \
+             lease ends in 7.0 s\n             stall: stall by me, for 3.0 s so far, \
              lease ends in 7.0 s\n"
         );
         assert_eq!(faults_text(&[]), "faults       none in force\n");

@@ -13,6 +13,7 @@ use goodput_scenario::Scenario;
 use goodput_simulator as simulator;
 
 use crate::args::{Engine, EngineArgs};
+use crate::control;
 use crate::exit::Failure;
 
 /// One run to carry out.
@@ -119,6 +120,7 @@ fn on_the_rig(
         command: run.command(),
         target: run.target.map_or_else(|| Ok(rig::Target::Loopback), |t| t.tiers(run.scenario))?,
         audit: audit.clone(),
+        by: control::user(),
         load_control: run
             .load_control
             .map(|config| LoadControl { config: config.clone(), bound: None }),

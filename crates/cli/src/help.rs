@@ -74,7 +74,8 @@ pub(crate) const RUN: &str = concat!(
 
 Without --target the servers of the scenario are started on loopback. With it the load goes there; \
 --control names the control plane of each tier of the scenario, outermost first, so that faults \
-and levers reach it.
+and levers reach it. The run holds the lease of each: a second run is refused, and what this one has \
+set ends with it, also where it is killed. A load that is there already is refused too (exit code 2).
 
 ",
     units!(),
@@ -248,11 +249,14 @@ pub(crate) const FAULT: &str = concat!(
   goodput fault cut --to 40% --mode slots --for 5m --detach
   goodput fault stall --for 10s --control http://127.0.0.1:9901
   goodput fault list
-  goodput fault reset
+  goodput fault clear cut
+  goodput fault reset --all
 
 A fault stays in force only while its lease is renewed. `cut` and `stall` renew it until --for has \
-passed and revert it then, or on Ctrl-C; with --detach they leave it to a lease of that length. \
-Durations here are wall time.
+passed and revert it then, or on Ctrl-C; with --detach they leave it to a lease of that length. The \
+server gives each fault an id, by which it is renewed and reverted: another's of the same name is left \
+alone. `clear` ends whichever fault has the name; `reset` what you have put there (you are $USER), with \
+--all everybody's, and the lease of a run. Durations here are wall time.
 
 ",
     short_exit_codes!()
@@ -264,8 +268,9 @@ pub(crate) const INJECTOR: &str = concat!(
   goodput fault serve --control gateway=http://127.0.0.1:9904 \\
       --control order-status=http://127.0.0.1:9901
 
-It answers GET /state, GET|POST /faults, DELETE /faults/{name}, GET|POST|DELETE /timeline, POST \
-/reset, GET /metrics and GET /healthz. A signal ends every fault, then the process. Kill it, and \
+It answers GET /state, GET|POST /faults, DELETE /faults/{name} with the fault's id, \
+GET|POST|DELETE /timeline, POST /reset, GET /metrics and GET /healthz. While it plays a timeline it \
+holds the leases of its control planes, as a run does. A signal ends every fault, then the process. Kill it, and \
 the servers end the faults when their leases run out.
 
 ",

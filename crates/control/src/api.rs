@@ -1,6 +1,7 @@
 //! The JSON of the control plane. Every duration and rate here is **wall time**.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::time::Duration;
 
 use goodput_clock::text;
@@ -9,6 +10,12 @@ use goodput_policy::retry::LayerCounters;
 use serde::{Deserialize, Serialize};
 
 use crate::process::json_of;
+
+mod commands;
+mod runs;
+
+pub use commands::{CommandView, Commands};
+pub use runs::{RunRequest, RunView};
 
 /// Body of `POST /faults`, which [`parse::fault`](crate::parse::fault) reads.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -20,34 +27,46 @@ pub struct FaultRequest {
     /// How long it stays without a renewal, from 100 ms to 1 h; where the body has none, 10 s.
     #[serde(with = "text::duration")]
     pub lease: Duration,
+    /// What whoever asks calls this request; [`FaultView::ticket`] shows it, so that a fault whose
+    /// request got no answer is found again. At most 100 characters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ticket: Option<String>,
     /// Who asks, for the audit log.
     pub by: String,
     /// Why, for the audit log.
     pub reason: String,
+    /// The run that asks, as [`Cause::run`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run: Option<String>,
 }
 
 impl FaultRequest {
     /// Asks for the fault `name` on a lease.
     pub fn new(name: impl Into<String>, fault: FaultKind, lease: Duration, cause: &Cause) -> Self {
-        let Cause { by, reason } = cause.clone();
-        Self { name: name.into(), fault, lease, by, reason }
+        let Cause { by, reason, run } = cause.clone();
+        Self { name: name.into(), fault, lease, ticket: None, by, reason, run }
     }
 
     /// Who asks and why.
     pub fn cause(&self) -> Cause {
-        Cause::new(self.by.clone(), self.reason.clone())
+        Cause { by: self.by.clone(), reason: self.reason.clone(), run: self.run.clone() }
     }
 }
 
-/// The lease of a fault whose request names none.
+/// The lease of a fault or a run whose request names none.
 pub const fn default_lease() -> Duration {
     Duration::from_secs(10)
 }
+
+/// The id that stands for whatever fault has a name, whoever put it there.
+pub const ANY_FAULT: &str = "any";
 
 /// Body of `PATCH /faults/{name}`, which renews the lease from now; [`parse::renewal`](crate::parse::renewal)
 /// reads it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RenewRequest {
+    /// The fault's id, or [`ANY_FAULT`].
+    pub id: String,
     /// The lease from now on, as [`FaultRequest::lease`].
     #[serde(with = "text::duration")]
     pub lease: Duration,
@@ -55,36 +74,86 @@ pub struct RenewRequest {
     pub by: String,
     /// Why, for the audit log.
     pub reason: String,
+    /// The run that asks, as [`Cause::run`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run: Option<String>,
 }
 
 impl RenewRequest {
     /// Asks for a lease from now on.
-    pub fn new(lease: Duration, cause: &Cause) -> Self {
-        let Cause { by, reason } = cause.clone();
-        Self { lease, by, reason }
+    pub fn new(id: impl Into<String>, lease: Duration, cause: &Cause) -> Self {
+        let Cause { by, reason, run } = cause.clone();
+        Self { id: id.into(), lease, by, reason, run }
     }
 
     /// Who asks and why.
     pub fn cause(&self) -> Cause {
-        Cause::new(self.by.clone(), self.reason.clone())
+        Cause { by: self.by.clone(), reason: self.reason.clone(), run: self.run.clone() }
     }
 }
 
 /// Who gives a command and why, for the audit log: the body of commands that need nothing else, and
-/// two fields of the body of all others.
+/// fields of the body of all others.
 #[derive(Clone, Debug, Default, Eq, PartialEq, Serialize)]
 pub struct Cause {
     /// Who asks; at most 100 characters.
     pub by: String,
     /// Why; at most 1,000 characters.
     pub reason: String,
+    /// The id of the run that the command belongs to, which holds the lease of the control plane; none
+    /// for what people do. At most 100 characters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run: Option<String>,
 }
 
 impl Cause {
     /// Who and why.
     pub fn new(by: impl Into<String>, reason: impl Into<String>) -> Self {
-        Self { by: by.into(), reason: reason.into() }
+        Self { by: by.into(), reason: reason.into(), run: None }
     }
+
+    /// The same for the run of this id.
+    #[must_use]
+    pub fn of_run(self, run: impl Into<String>) -> Self {
+        Self { run: Some(run.into()), ..self }
+    }
+
+    /// Whose it is.
+    pub fn owner(&self) -> Owner {
+        self.run.clone().map_or_else(|| Owner::By(self.by.clone()), Owner::Run)
+    }
+}
+
+/// Whose something is: a run's, or that of whoever asked for it.
+#[derive(Clone, Debug, Eq, PartialEq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Owner {
+    /// The run of this id.
+    Run(String),
+    /// Whoever gave this name as [`Cause::by`].
+    By(String),
+}
+
+impl fmt::Display for Owner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Run(id) => write!(f, "the run {id}"),
+            Self::By(name) if name.is_empty() => f.write_str("somebody without a name"),
+            Self::By(name) => f.write_str(name),
+        }
+    }
+}
+
+/// What a `POST /reset` puts back.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ResetScope {
+    /// What whoever asks has put there: the run of [`Cause::run`], else who has the name of
+    /// [`Cause::by`].
+    #[default]
+    Own,
+    /// Everything, whoever put it there; the lease of another run ends too.
+    All,
 }
 
 /// Answer to `DELETE /faults/{name}`.
@@ -110,8 +179,16 @@ pub struct Pulled<S> {
 /// A fault in force, as read back.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 pub struct FaultView {
+    /// What no other fault has, before or after it, here or at another process; whoever renews or ends
+    /// the fault gives it.
+    pub id: String,
     /// Its name.
     pub name: String,
+    /// Whose it is.
+    pub owner: Owner,
+    /// What the request that put it there was called; see [`FaultRequest::ticket`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ticket: Option<String>,
     /// What it does.
     pub fault: FaultKind,
     /// How long it has been in force, in seconds.
@@ -163,6 +240,23 @@ pub struct ServerState {
     pub queue_delay: Vec<(f64, u64)>,
     /// Faults in force.
     pub faults: Vec<FaultView>,
+    /// The run that holds the lease of this control plane; none where no run does.
+    #[serde(default)]
+    pub run: Option<RunView>,
+    /// What was asked of it lately.
+    #[serde(default)]
+    pub commands: Commands,
+}
+
+/// What a control plane itself knows of a state.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Held {
+    /// Faults in force; none at a load generator.
+    pub faults: Vec<FaultView>,
+    /// The run that holds the lease.
+    pub run: Option<RunView>,
+    /// What was asked of it lately.
+    pub commands: Commands,
 }
 
 /// A server's counters since the process started.
@@ -217,6 +311,12 @@ pub struct LoadState {
     pub in_flight: u64,
     /// Connections open.
     pub connections: u64,
+    /// The run that holds the lease of this control plane; none where no run does.
+    #[serde(default)]
+    pub run: Option<RunView>,
+    /// What was asked of it lately.
+    #[serde(default)]
+    pub commands: Commands,
 }
 
 /// What layers have done, as JSON for a state.

@@ -25,6 +25,9 @@ pub struct AuditEntry {
     pub source: String,
     /// Why, as they say themselves.
     pub reason: String,
+    /// The run that the command belongs to; absent for what people do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<String>,
     /// The command, such as `POST /faults`.
     pub command: String,
     /// What was asked for.
@@ -45,6 +48,7 @@ impl AuditEntry {
             by: cause.by,
             source,
             reason: cause.reason,
+            run: cause.run,
             command,
             what: Value::Null,
             before: Value::Null,

@@ -2,6 +2,7 @@ mod error;
 
 use std::time::Duration;
 
+use goodput_clock::text;
 use goodput_policy::lever::Lever;
 use goodput_policy::limiter::LimiterPatch;
 use http::Method;
@@ -12,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::api::{
     Cause, ErrorBody, FaultRequest, FaultView, LoadState, Pulled, Removal, RenewRequest,
-    ServerState,
+    ResetScope, RunRequest, RunView, ServerState,
 };
 use crate::token::Token;
 pub use error::ClientError;
@@ -98,37 +99,90 @@ impl ControlClient {
         self.ask(Method::POST, &["faults"], Some(body_of(request))).await
     }
 
-    /// Renews the lease of a fault.
+    /// Renews the lease of the fault of this name and id; [`ANY_FAULT`](crate::api::ANY_FAULT) stands
+    /// for whichever it has.
     ///
     /// # Errors
     ///
-    /// As [`ClientError`] says; 404 where it is not in force.
+    /// As [`ClientError`] says; 404 where it is not in force, though another of that name may be.
     pub async fn renew(
         &self,
         name: &str,
+        id: &str,
         lease: Duration,
         cause: &Cause,
     ) -> Result<FaultView, ClientError> {
-        let request = RenewRequest::new(lease, cause);
+        let request = RenewRequest::new(id, lease, cause);
         self.ask(Method::PATCH, &["faults", name], Some(body_of(&request))).await
     }
 
-    /// Ends a fault and reads the state back.
+    /// Ends the fault of this name and id and reads the state back, in which another of that name may
+    /// be; [`ANY_FAULT`](crate::api::ANY_FAULT) stands for whichever id it has.
     ///
     /// # Errors
     ///
     /// As [`ClientError`] says.
-    pub async fn remove(&self, name: &str, cause: &Cause) -> Result<Removal, ClientError> {
-        self.ask(Method::DELETE, &["faults", name], Some(body_of(cause))).await
+    pub async fn remove(
+        &self,
+        name: &str,
+        id: &str,
+        cause: &Cause,
+    ) -> Result<Removal, ClientError> {
+        let body = with("id", json!(id), body_of(cause));
+        self.ask(Method::DELETE, &["faults", name], Some(body)).await
     }
 
-    /// Ends every fault of a server, puts back what levers changed, and reads the state back.
+    /// Ends one's own faults at a server, or all, puts back what one's own levers changed, or anybody's,
+    /// and reads the state back.
     ///
     /// # Errors
     ///
     /// As [`ClientError`] says.
-    pub async fn reset_server(&self, cause: &Cause) -> Result<ServerState, ClientError> {
-        self.ask(Method::POST, &["reset"], Some(body_of(cause))).await
+    pub async fn reset_server(
+        &self,
+        scope: ResetScope,
+        cause: &Cause,
+    ) -> Result<ServerState, ClientError> {
+        let body = with("scope", json!(scope), body_of(cause));
+        self.ask(Method::POST, &["reset"], Some(body)).await
+    }
+
+    /// Takes the lease of a control plane for a run, or goes on with it.
+    ///
+    /// # Errors
+    ///
+    /// As [`ClientError`] says; 409 where another run holds it.
+    pub async fn take_lease(&self, request: &RunRequest) -> Result<RunView, ClientError> {
+        self.ask(Method::POST, &["runs"], Some(body_of(request))).await
+    }
+
+    /// Renews the lease of the run of this id.
+    ///
+    /// # Errors
+    ///
+    /// As [`ClientError`] says; 404 where that run does not hold it.
+    pub async fn renew_lease(
+        &self,
+        run: &str,
+        lease: Duration,
+        cause: &Cause,
+    ) -> Result<RunView, ClientError> {
+        let lease = json!(text::format_duration(lease));
+        self.ask(Method::PATCH, &["runs", run], Some(with("lease", lease, body_of(cause)))).await
+    }
+
+    /// Gives back the lease of the run of this id, whether it holds it or not: what the run has set
+    /// there ends with it. Reads the state back, of a server or a load generator.
+    ///
+    /// # Errors
+    ///
+    /// As [`ClientError`] says.
+    pub async fn release_lease<S: DeserializeOwned>(
+        &self,
+        run: &str,
+        cause: &Cause,
+    ) -> Result<S, ClientError> {
+        self.ask(Method::DELETE, &["runs", run], Some(body_of(cause))).await
     }
 
     /// Changes a server's limiter and reads the state back.
@@ -304,10 +358,18 @@ fn body_of(value: &impl Serialize) -> Value {
     serde_json::to_value(value).unwrap_or_else(|_| json!({}))
 }
 
-fn with_cause(mut body: Value, cause: &Cause) -> Value {
+fn with_cause(body: Value, cause: &Cause) -> Value {
+    let body = with("by", json!(cause.by), with("reason", json!(cause.reason), body));
+    match &cause.run {
+        Some(run) => with("run", json!(run), body),
+        None => body,
+    }
+}
+
+/// `body` with a further field.
+fn with(field: &str, value: Value, mut body: Value) -> Value {
     if let Value::Object(fields) = &mut body {
-        fields.insert("by".to_owned(), json!(cause.by));
-        fields.insert("reason".to_owned(), json!(cause.reason));
+        fields.insert(field.to_owned(), value);
     }
     body
 }

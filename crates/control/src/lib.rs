@@ -11,6 +11,7 @@
 pub mod api;
 pub mod audit;
 mod client;
+mod commands;
 mod error;
 mod guard;
 mod lease;
@@ -20,12 +21,15 @@ mod load;
 pub mod parse;
 mod plane;
 mod process;
+mod runs;
 mod server;
 mod token;
+mod touched;
 pub mod wall;
 
 pub use audit::{Audit, AuditEntry, AuditError};
 pub use client::{ClientError, ControlClient};
+pub use commands::CommandLog;
 pub use error::ApiError;
 pub use guard::{Guard, host_name};
 pub use lease::{LeaseKeeper, LeaseRefusal};
@@ -33,6 +37,7 @@ pub use listener::{Listener, StartError};
 pub use load::{LoadControl, load_plane};
 pub use plane::{Name, Peer, Plane};
 pub use process::{Command, Process, process_routes};
+pub use runs::new_run_id;
 pub use server::{ServerControl, server_plane};
 pub use token::{Token, TokenError};
 

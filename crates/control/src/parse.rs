@@ -15,7 +15,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::api::{Cause, FaultRequest, RenewRequest, default_lease};
+use crate::api::{Cause, FaultRequest, RenewRequest, ResetScope, RunRequest, default_lease};
 use crate::error::ApiError;
 use crate::lease::LeaseKeeper;
 use unique::Unique;
@@ -33,13 +33,18 @@ pub fn fault(body: &[u8]) -> Result<FaultRequest, ApiError> {
         fault: Value,
         #[serde(default = "default_lease", with = "text::duration")]
         lease: Duration,
+        #[serde(default)]
+        ticket: Option<String>,
     }
     let (fields, cause) = split(body, FAULT_EXAMPLE)?;
-    let Written { name, fault, lease } = typed("", fields, FAULT_EXAMPLE)?;
+    let Written { name, fault, lease, ticket } = typed("", fields, FAULT_EXAMPLE)?;
     check_name(&name)?;
     let fault = fault_kind("fault", fault, FAULT_EXAMPLE)?;
-    check_lease(lease)?;
-    Ok(FaultRequest::new(name, fault, lease, &cause))
+    check_lease(lease, FAULT_EXAMPLE)?;
+    if ticket.as_ref().is_some_and(|ticket| ticket.chars().count() > NAME_MAX) {
+        return Err(wrong("ticket", "is longer than 100 characters", FAULT_EXAMPLE));
+    }
+    Ok(FaultRequest { ticket, ..FaultRequest::new(name, fault, lease, &cause) })
 }
 
 /// Reads what a fault does; `path` is where that stands, for the message.
@@ -73,22 +78,105 @@ pub fn fault_kind(path: &str, fault: Value, example: &str) -> Result<FaultKind, 
     }
 }
 
-/// Reads the body of `PATCH /faults/{name}`; an empty one asks for the default lease.
+/// Reads the body of `PATCH /faults/{name}`; without a lease it asks for the default one.
+///
+/// # Errors
+///
+/// Where it is no such body, names no id, or the lease is out of range.
+pub fn renewal(body: &[u8]) -> Result<RenewRequest, ApiError> {
+    let (mut fields, cause) = split_or_empty(body, RENEW_EXAMPLE)?;
+    let id = take_id(&mut fields, RENEW_EXAMPLE)?;
+    let lease = lease_of(fields, RENEW_EXAMPLE)?;
+    Ok(RenewRequest::new(id, lease, &cause))
+}
+
+/// Reads the body of `DELETE /faults/{name}`: which fault of that name, and who asks and why.
+///
+/// # Errors
+///
+/// Where it names no id, or says anything else.
+pub fn removal(body: &[u8]) -> Result<(String, Cause), ApiError> {
+    let (mut fields, cause) = split_or_empty(body, REMOVAL_EXAMPLE)?;
+    let id = take_id(&mut fields, REMOVAL_EXAMPLE)?;
+    nothing_else(&fields, REMOVAL_EXAMPLE)?;
+    Ok((id, cause))
+}
+
+/// Reads the body of `POST /runs`.
 ///
 /// # Errors
 ///
 /// Where it is no such body, or the lease is out of range.
-pub fn renewal(body: &[u8]) -> Result<RenewRequest, ApiError> {
+pub fn run(body: &[u8]) -> Result<RunRequest, ApiError> {
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Written {
+        name: String,
+        #[serde(default = "default_lease", with = "text::duration")]
+        lease: Duration,
+    }
+    let (fields, cause) = split(body, RUN_EXAMPLE)?;
+    if cause.run.is_none() {
+        return Err(wrong("run", "is missing; it is the run's own id", RUN_EXAMPLE));
+    }
+    let Written { name, lease } = typed("", fields, RUN_EXAMPLE)?;
+    check_name(&name)?;
+    check_lease(lease, RUN_EXAMPLE)?;
+    Ok(RunRequest::new(name, lease, &cause))
+}
+
+/// Reads the body of `PATCH /runs/{id}`: the lease from now on, and who asks and why. Without a lease,
+/// or empty, it asks for the default one.
+///
+/// # Errors
+///
+/// Where it is no such body, or the lease is out of range.
+pub fn lease(body: &[u8]) -> Result<(Duration, Cause), ApiError> {
+    let (fields, cause) = split_or_empty(body, LEASE_EXAMPLE)?;
+    Ok((lease_of(fields, LEASE_EXAMPLE)?, cause))
+}
+
+/// Reads the body of `POST /reset`; an empty one asks for what is one's own.
+///
+/// # Errors
+///
+/// Where it is no such body.
+pub fn reset(body: &[u8]) -> Result<(ResetScope, Cause), ApiError> {
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Written {
+        #[serde(default)]
+        scope: ResetScope,
+    }
+    let (fields, cause) = split_or_empty(body, RESET_EXAMPLE)?;
+    let Written { scope } = typed("", fields, RESET_EXAMPLE)?;
+    Ok((scope, cause))
+}
+
+fn lease_of(fields: Map<String, Value>, example: &str) -> Result<Duration, ApiError> {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
     struct Written {
         #[serde(default = "default_lease", with = "text::duration")]
         lease: Duration,
     }
-    let (fields, cause) = split_or_empty(body, RENEW_EXAMPLE)?;
-    let Written { lease } = typed("", fields, RENEW_EXAMPLE)?;
-    check_lease(lease)?;
-    Ok(RenewRequest::new(lease, &cause))
+    let Written { lease } = typed("", fields, example)?;
+    check_lease(lease, example)?;
+    Ok(lease)
+}
+
+/// The id of a fault, without which another's fault of the same name would be taken for it.
+fn take_id(fields: &mut Map<String, Value>, example: &str) -> Result<String, ApiError> {
+    match fields.remove("id") {
+        None => Err(wrong(
+            "id",
+            "is missing: a fault is renewed and ended by the id that it was answered with and that \
+             `GET /faults` shows; \"any\" stands for whichever fault has the name",
+            example,
+        )),
+        Some(Value::String(id)) if (1..=NAME_MAX).contains(&id.chars().count()) => Ok(id),
+        Some(_) => Err(wrong("id", "is not text of 1 to 100 characters", example)),
+    }
 }
 
 /// Reads a body that says only who asks and why; it may be empty.
@@ -98,9 +186,14 @@ pub fn renewal(body: &[u8]) -> Result<RenewRequest, ApiError> {
 /// Where it says anything else.
 pub fn cause(body: &[u8]) -> Result<Cause, ApiError> {
     let (fields, cause) = split_or_empty(body, CAUSE_EXAMPLE)?;
+    nothing_else(&fields, CAUSE_EXAMPLE)?;
+    Ok(cause)
+}
+
+fn nothing_else(fields: &Map<String, Value>, example: &str) -> Result<(), ApiError> {
     match fields.keys().next() {
-        Some(unknown) => Err(wrong(unknown, "is not known here", CAUSE_EXAMPLE)),
-        None => Ok(cause),
+        Some(unknown) => Err(wrong(unknown, "is not known here", example)),
+        None => Ok(()),
     }
 }
 
@@ -242,7 +335,7 @@ fn limiter_patch(fields: Map<String, Value>) -> Result<LimiterPatch, ApiError> {
 ///
 /// # Errors
 ///
-/// Where it is no object, or `by` or `reason` is not text or too long.
+/// Where it is no object, or `by`, `reason` or `run` is not text or too long.
 pub fn split(body: &[u8], example: &str) -> Result<(Map<String, Value>, Cause), ApiError> {
     let Unique(value) = serde_json::from_slice(body).map_err(|error| {
         let problem = if error.is_data() { "is wrong" } else { "is not JSON" };
@@ -251,9 +344,14 @@ pub fn split(body: &[u8], example: &str) -> Result<(Map<String, Value>, Cause), 
     let Value::Object(mut fields) = value else {
         return Err(ApiError::bad_request(format!("the body is not an object; such as {example}")));
     };
-    let by = take_text(&mut fields, "by", 100)?;
+    let by = take_text(&mut fields, "by", NAME_MAX)?;
     let reason = take_text(&mut fields, "reason", 1_000)?;
-    Ok((fields, Cause { by, reason }))
+    let run = fields.contains_key("run").then(|| take_text(&mut fields, "run", NAME_MAX));
+    let run = run.transpose()?;
+    if let Some(run) = &run {
+        check_text("run", run, CAUSE_EXAMPLE)?;
+    }
+    Ok((fields, Cause { by, reason, run }))
 }
 
 /// As [`split`], with an empty body for an object without fields.
@@ -321,24 +419,34 @@ fn refused(path: &str, invalid: InvalidConfig, example: &str) -> ApiError {
 ///
 /// Where it has, is one, or is not 1 to 100 characters long.
 pub fn check_name(name: &str) -> Result<(), ApiError> {
-    let fits = (1..=100).contains(&name.chars().count());
-    if fits && !name.chars().any(char::is_control) && name != "." && name != ".." {
-        return Ok(());
-    }
-    Err(wrong("name", "is not 1 to 100 characters without control characters", FAULT_EXAMPLE))
+    check_text("name", name, FAULT_EXAMPLE)
 }
 
-fn check_lease(lease: Duration) -> Result<(), ApiError> {
+fn check_text(field: &str, text: &str, example: &str) -> Result<(), ApiError> {
+    let fits = (1..=NAME_MAX).contains(&text.chars().count());
+    if fits && !text.chars().any(char::is_control) && text != "." && text != ".." {
+        return Ok(());
+    }
+    Err(wrong(field, "is not 1 to 100 characters without control characters", example))
+}
+
+fn check_lease(lease: Duration, example: &str) -> Result<(), ApiError> {
     if (LeaseKeeper::SHORTEST..=LeaseKeeper::LONGEST).contains(&lease) {
         return Ok(());
     }
     let problem = format!("is {}, outside 100ms to 1h", text::format_duration(lease));
-    Err(wrong("lease", &problem, RENEW_EXAMPLE))
+    Err(wrong("lease", &problem, example))
 }
 
+/// The most characters of a name, an id or a `by`.
+const NAME_MAX: usize = 100;
 const FAULT_EXAMPLE: &str =
     r#"{"name":"failover","fault":{"kind":"capacity","to":0.4},"lease":"10s"}"#;
-const RENEW_EXAMPLE: &str = r#"{"lease":"10s"}"#;
+const RENEW_EXAMPLE: &str = r#"{"id":"1a2b-1","lease":"10s"}"#;
+const REMOVAL_EXAMPLE: &str = r#"{"id":"1a2b-1"}"#;
+const LEASE_EXAMPLE: &str = r#"{"lease":"10s"}"#;
+const RUN_EXAMPLE: &str = r#"{"run":"20260101T120000Z-1a2b","name":"steady","lease":"10s"}"#;
+const RESET_EXAMPLE: &str = r#"{"scope":"own"}"#;
 const CAUSE_EXAMPLE: &str = r#"{"by":"me","reason":"game day"}"#;
 const LIMITER_EXAMPLE: &str = r#"{"slots":10,"capacity":100,"queue_limit":150}"#;
 

@@ -7,15 +7,13 @@ use axum::Router;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use bytes::Bytes;
 use http::header;
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::api::Cause;
 use crate::audit::{Audit, AuditEntry};
-use crate::error::ApiError;
-use crate::parse;
+use crate::commands::CommandLog;
 use crate::plane::Peer;
 
 /// A process as its control plane shows it.
@@ -35,6 +33,11 @@ pub trait Process: Send + Sync + 'static {
     /// Where commands are written down.
     fn audit(&self) -> &Audit;
 
+    /// Where the last commands are kept for the state; none where the state does not show them.
+    fn log(&self) -> Option<&CommandLog> {
+        None
+    }
+
     /// A command, such as `POST /faults`, that begins now and asks for `what`.
     fn begin(&self, peer: Peer, command: impl Into<String>, what: Value, cause: &Cause) -> Command {
         let entry = AuditEntry {
@@ -46,7 +49,32 @@ pub trait Process: Send + Sync + 'static {
     }
 
     /// Writes down that a command ended so, and hands the state read back to its answer.
-    fn end(&self, Command(entry): Command, outcome: &str) -> Self::State {
+    fn end(&self, command: Command, outcome: &str) -> Self::State {
+        self.tell(&command, outcome);
+        self.write(command, outcome)
+    }
+
+    /// As [`end`](Self::end) for a command that was done and did this, in words.
+    fn end_saying(&self, command: Command, did: &str) -> Self::State {
+        self.tell(&command, did);
+        self.write(command, DONE)
+    }
+
+    /// As [`end`](Self::end) for a renewal that was done, which is no news to whoever watches.
+    fn end_quietly(&self, command: Command) -> Self::State {
+        self.write(command, DONE)
+    }
+
+    /// Keeps what a command did for the state.
+    fn tell(&self, Command(entry): &Command, did: &str) {
+        if let Some(log) = self.log() {
+            let AuditEntry { by, reason, run, command, .. } = entry.clone();
+            log.push(command, did, &Cause { by, reason, run });
+        }
+    }
+
+    /// Writes a command down, and reads the state back.
+    fn write(&self, Command(entry): Command, outcome: &str) -> Self::State {
         let state = self.state();
         let after = Self::digest(&state);
         self.audit().append(AuditEntry { after, outcome: outcome.to_owned(), ..entry });
@@ -62,24 +90,6 @@ pub struct Command(AuditEntry);
 /// The routes that every process has: `GET /state` and `GET /metrics`.
 pub fn process_routes<P: Process>() -> Router<Arc<P>> {
     Router::new().route("/state", get(state::<P>)).route("/metrics", get(metrics::<P>))
-}
-
-/// Carries out a command that has no fields and cannot fail, and answers with the state read back.
-///
-/// # Errors
-///
-/// Where the body says more than who asks and why.
-pub(crate) fn carry_out<P: Process>(
-    process: &P,
-    peer: Peer,
-    command: &str,
-    body: &Bytes,
-    act: impl FnOnce(&P),
-) -> Result<Response, ApiError> {
-    let cause = parse::cause(body)?;
-    let begun = process.begin(peer, command, Value::Null, &cause);
-    act(process);
-    Ok(axum::Json(process.end(begun, DONE)).into_response())
 }
 
 /// `value` as JSON; null where it cannot be.

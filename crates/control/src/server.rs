@@ -1,4 +1,4 @@
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
@@ -10,28 +10,34 @@ use goodput_policy::limiter::LimiterPatch;
 use http::StatusCode;
 use serde_json::{Value, json};
 
-use crate::api::{FaultRequest, FaultView, Removal, ServerState};
+use crate::api::{Cause, FaultView, Held, Owner, Removal, RunView, ServerState};
 use crate::audit::Audit;
+use crate::commands::CommandLog;
 use crate::error::ApiError;
 use crate::lease::{LeaseKeeper, LeaseRefusal};
 use crate::levers::{Levered, lever_routes};
 use crate::parse;
 use crate::plane::{Name, Peer, Plane};
-use crate::process::{DONE, Process, json_of, process_routes};
+use crate::process::{Process, json_of, process_routes};
+use crate::runs::{self, Leased, RunKeeper, run_routes};
+use crate::touched::Touched;
 
 /// What a server lends its control plane. Every duration and rate is wall time.
 ///
 /// The calls come from the control plane's thread, one at a time. They must not wait for the data
 /// plane longer than a lock on the limiter takes.
 pub trait ServerControl: Send + Sync + 'static {
-    /// The state now, with these faults in [`ServerState::faults`].
-    fn state(&self, faults: Vec<FaultView>) -> ServerState;
+    /// The state now, with what the control plane itself knows of it.
+    fn state(&self, held: Held) -> ServerState;
 
     /// The metrics in Prometheus's text format.
     fn metrics(&self) -> String;
 
     /// Feels the sum of all faults in force from now on.
     fn set_effect(&self, effect: Effect);
+
+    /// The limiter as it is, before faults, in everything that a patch can change.
+    fn limiter(&self) -> LimiterPatch;
 
     /// Changes the limiter.
     ///
@@ -47,37 +53,65 @@ pub trait ServerControl: Send + Sync + 'static {
     /// What is wrong with the lever; then nothing has changed.
     fn pull(&self, lever: &Lever) -> Result<String, String>;
 
-    /// Puts back what levers have changed: the limiter as it was started, all traffic admitted.
-    /// The faults end apart from this.
-    fn reset(&self);
+    /// Admits all traffic from now on.
+    fn admit_all(&self);
+
+    /// Refuses everything that waits, and says how many requests that were.
+    fn shed_queue(&self) -> usize;
 }
 
-/// The control plane of a server. It holds the leases of the faults; a fault whose lease nobody
-/// renews ends by itself.
+/// The control plane of a server, as which it was started just now. It holds the leases of the faults
+/// and of the run that uses it; what nobody renews ends by itself.
 pub fn server_plane(control: Arc<dyn ServerControl>, audit: Audit) -> Plane {
     let feels = Arc::clone(&control);
-    let keeper = LeaseKeeper::new(audit.clone(), move |effect| feels.set_effect(effect));
-    let shared = Arc::new(Shared { control, keeper: keeper.clone(), audit: audit.clone() });
+    let commands = Arc::new(CommandLog::default());
+    let keeper = LeaseKeeper::new(audit.clone(), Arc::clone(&commands), move |effect| {
+        feels.set_effect(effect);
+    });
+    let initial = control.limiter();
+    let shared = Arc::new(Shared {
+        control,
+        keeper: keeper.clone(),
+        runs: RunKeeper::default(),
+        commands,
+        settings: Mutex::new(Settings { initial, rest: initial, touched: Touched::default() }),
+        audit: audit.clone(),
+    });
     let router = process_routes::<Shared>()
         .merge(lever_routes::<Shared>())
+        .merge(run_routes::<Shared>())
         .route("/faults", get(list_faults).post(install))
         .route("/faults/{name}", patch(renew).delete(remove))
         .route("/limiter", patch(patch_limiter))
-        .with_state(shared);
-    Plane::new(router, audit).with_task(keeper.run())
+        .with_state(Arc::clone(&shared));
+    Plane::new(router, audit).with_task(keeper.run()).with_task(runs::keep(shared))
 }
 
 struct Shared {
     control: Arc<dyn ServerControl>,
     keeper: LeaseKeeper,
+    runs: RunKeeper,
+    commands: Arc<CommandLog>,
+    settings: Mutex<Settings>,
     audit: Audit,
+}
+
+/// Who has set what at the limiter and the edge.
+#[derive(Debug)]
+struct Settings {
+    /// The limiter as it was started.
+    initial: LimiterPatch,
+    /// The limiter as it would be without the run that holds the lease.
+    rest: LimiterPatch,
+    touched: Touched,
 }
 
 impl Process for Shared {
     type State = ServerState;
 
     fn state(&self) -> ServerState {
-        self.control.state(self.keeper.faults())
+        self.expire_run();
+        self.shown()
     }
 
     fn digest(state: &ServerState) -> Value {
@@ -99,35 +133,139 @@ impl Process for Shared {
     fn audit(&self) -> &Audit {
         &self.audit
     }
+
+    fn log(&self) -> Option<&CommandLog> {
+        Some(&self.commands)
+    }
+}
+
+impl Leased for Shared {
+    fn shown(&self) -> ServerState {
+        let faults = self.keeper.faults();
+        let (run, commands) = (self.runs.view(), self.commands.view());
+        self.control.state(Held { faults, run, commands })
+    }
+
+    fn runs(&self) -> &RunKeeper {
+        &self.runs
+    }
+
+    fn undo(&self, run: &RunView) -> String {
+        let faults = self.keeper.remove_of(&Owner::Run(run.id.clone()));
+        let mut settings = self.settings();
+        let keys = settings.touched.take_of_run();
+        let back = settings.rest.only(|key| keys.contains(key));
+        self.put_back(back, keys.contains(ADMITTED));
+        let shed = self.control.shed_queue();
+        let keys: Vec<_> = keys.into_iter().collect();
+        let keys = if keys.is_empty() { "nothing".to_owned() } else { keys.join(", ") };
+        format!("put back {keys}, ended {} faults, refused {shed} waiting requests", faults.len())
+    }
 }
 
 impl Levered for Shared {
     const TARGET: LeverTarget = LeverTarget::Server;
 
-    fn pull(&self, lever: &Lever) -> Result<String, String> {
-        self.control.pull(lever)
+    fn pull(&self, lever: &Lever, cause: &Cause) -> Result<String, String> {
+        let did = self.control.pull(lever)?;
+        match lever {
+            Lever::Limiter(patch) => {
+                self.note_patch(*patch, cause);
+                // In wall time, as whoever asks has written it.
+                Ok(lever.did(0, 0))
+            }
+            Lever::Admit { .. } => {
+                self.settings().touched.note(&cause.owner(), [ADMITTED.to_owned()]);
+                Ok(did)
+            }
+            Lever::ShedQueue
+            | Lever::Restart
+            | Lever::Budget { .. }
+            | Lever::Retries { .. }
+            | Lever::Rate { .. } => Ok(did),
+        }
     }
 
-    fn reset(&self) {
+    fn reset_own(&self, cause: &Cause) -> bool {
+        let owner = cause.owner();
+        let mut any = !self.keeper.remove_of(&owner).is_empty();
+        let mut settings = self.settings();
+        match &owner {
+            Owner::Run(run) if self.runs.view().is_none_or(|holder| holder.id != *run) => {}
+            Owner::Run(_) => {
+                let keys = settings.touched.take_of_run();
+                let back = settings.rest.only(|key| keys.contains(key));
+                self.put_back(back, keys.contains(ADMITTED));
+                any |= !keys.is_empty();
+            }
+            Owner::By(name) => {
+                let (keys, overridden) = settings.touched.take_by(name);
+                let initial = settings.initial.only(|key| keys.contains(key));
+                settings.rest = settings.rest.then(initial);
+                let is_theirs = |key: &str| keys.contains(key) && !overridden.contains(key);
+                self.put_back(settings.initial.only(is_theirs), is_theirs(ADMITTED));
+                any |= !keys.is_empty();
+            }
+        }
+        // The queue of a run is that run's.
+        let runs = self.runs.view();
+        if runs.is_none_or(|run| cause.run == Some(run.id)) {
+            any |= self.control.shed_queue() > 0;
+        }
+        any
+    }
+
+    fn reset_all(&self) {
         self.keeper.clear();
-        self.control.reset();
+        let mut settings = self.settings();
+        settings.rest = settings.initial;
+        settings.touched.clear();
+        self.put_back(settings.initial, true);
+        self.control.shed_queue();
+    }
+}
+
+impl Shared {
+    /// Takes that whoever asks has changed the limiter.
+    fn note_patch(&self, patch: LimiterPatch, cause: &Cause) {
+        let mut settings = self.settings();
+        if cause.run.is_none() {
+            settings.rest = settings.rest.then(patch);
+        }
+        let keys = patch.keys().into_iter().map(ToOwned::to_owned);
+        settings.touched.note(&cause.owner(), keys);
+    }
+
+    /// Puts a limiter, and all traffic, back.
+    fn put_back(&self, limiter: LimiterPatch, all_admitted: bool) {
+        if limiter != LimiterPatch::default() {
+            // What was in force before is valid still: nothing that a patch cannot change has changed.
+            let _ = self.control.patch_limiter(limiter);
+        }
+        if all_admitted {
+            self.control.admit_all();
+        }
+    }
+
+    fn settings(&self) -> MutexGuard<'_, Settings> {
+        self.settings.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 type Lent = State<Arc<Shared>>;
 
 async fn list_faults(State(shared): Lent) -> Response {
+    shared.expire_run();
     axum::Json(shared.keeper.faults()).into_response()
 }
 
 async fn install(State(shared): Lent, peer: Peer, body: Bytes) -> Result<Response, ApiError> {
     let request = parse::fault(&body)?;
     let cause = request.cause();
-    let FaultRequest { name, fault, lease, .. } = &request;
+    shared.check_run(&cause)?;
     let command = shared.begin(peer, "POST /faults", json_of(&request), &cause);
-    let view =
-        shared.keeper.install(name, *fault, *lease).map_err(|e| lease_error(&e).by(&cause))?;
-    shared.end(command, DONE);
+    let view = shared.keeper.install(&request).map_err(|e| lease_error(&e).by(&cause))?;
+    shared.end_saying(command, &format!("fault `{}` in force: {}", view.name, view.fault));
     Ok((StatusCode::CREATED, axum::Json(view)).into_response())
 }
 
@@ -139,9 +277,11 @@ async fn renew(
 ) -> Result<Response, ApiError> {
     let request = parse::renewal(&body)?;
     let cause = request.cause();
+    shared.expire_run();
     let command = shared.begin(peer, format!("PATCH /faults/{name}"), json_of(&request), &cause);
-    let view = shared.keeper.renew(&name, request.lease).map_err(|e| lease_error(&e).by(&cause))?;
-    shared.end(command, DONE);
+    let view = shared.keeper.renew(&name, &request.id, request.lease);
+    let view = view.map_err(|e| lease_error(&e).by(&cause))?;
+    shared.end_quietly(command);
     Ok(axum::Json(view).into_response())
 }
 
@@ -151,24 +291,35 @@ async fn remove(
     peer: Peer,
     body: Bytes,
 ) -> Result<Response, ApiError> {
-    let cause = parse::cause(&body)?;
-    let command = shared.begin(peer, format!("DELETE /faults/{name}"), Value::Null, &cause);
-    let removed = shared.keeper.remove(&name);
-    let state = shared.end(command, DONE);
+    let (id, cause) = parse::removal(&body)?;
+    shared.expire_run();
+    let command = shared.begin(peer, format!("DELETE /faults/{name}"), json!({ "id": id }), &cause);
+    let removed = shared.keeper.remove(&name, &id);
+    let state = match &removed {
+        Some(FaultView { owner, .. }) => {
+            shared.end_saying(command, &format!("fault `{name}` of {owner} ended"))
+        }
+        None => shared.end_quietly(command),
+    };
     Ok(axum::Json(Removal { removed, state }).into_response())
 }
 
 async fn patch_limiter(State(shared): Lent, peer: Peer, body: Bytes) -> Result<Response, ApiError> {
     let (patch, cause) = parse::limiter(&body)?;
+    shared.check_run(&cause)?;
     let command = shared.begin(peer, "PATCH /limiter", json_of(&patch), &cause);
     shared.control.patch_limiter(patch).map_err(|error| ApiError::bad_request(error).by(&cause))?;
-    Ok(axum::Json(shared.end(command, DONE)).into_response())
+    shared.note_patch(patch, &cause);
+    Ok(axum::Json(shared.end_saying(command, &Lever::Limiter(patch).did(0, 0))).into_response())
 }
 
 fn lease_error(refusal: &LeaseRefusal) -> ApiError {
     let message = refusal.to_string();
     match refusal {
-        LeaseRefusal::Conflict(_) | LeaseRefusal::Full => ApiError::conflict(message),
-        LeaseRefusal::NotInForce(_) => ApiError::not_found(message),
+        LeaseRefusal::Conflict { .. } | LeaseRefusal::Full => ApiError::conflict(message),
+        LeaseRefusal::NotInForce(_) | LeaseRefusal::Another { .. } => ApiError::not_found(message),
     }
 }
+
+/// The knob of the edge, beside the keys of the limiter.
+const ADMITTED: &str = "admitted";

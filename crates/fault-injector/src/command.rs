@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use goodput_control::api::{Cause, FaultRequest, FaultView, Removal, ServerState};
+use goodput_control::api::{Cause, FaultRequest, FaultView, Removal, ResetScope, ServerState};
 use goodput_control::{ClientError, ControlClient, LeaseKeeper};
 use goodput_policy::fault::FaultKind;
 
@@ -59,7 +59,9 @@ pub async fn list(client: &ControlClient) -> Result<Vec<FaultView>, CommandError
     Ok(client.faults().await?)
 }
 
-/// Ends a fault and confirms it by the state read back.
+/// Ends the fault that has this name at the moment, whoever put it there, and confirms it by the state
+/// read back. It is ended by the id that the server shows, so that one that takes its place meanwhile is
+/// left alone.
 ///
 /// # Errors
 ///
@@ -69,23 +71,31 @@ pub async fn clear(
     name: &str,
     cause: &Cause,
 ) -> Result<Removal, CommandError> {
-    let removal = client.remove(name, cause).await?;
-    if removal.state.faults.iter().any(|fault| fault.name == name) {
+    let state = client.server_state().await?;
+    let Some(fault) = state.faults.iter().find(|fault| fault.name == name) else {
+        return Ok(Removal { removed: None, state });
+    };
+    let removal = client.remove(name, &fault.id, cause).await?;
+    if removal.state.faults.iter().any(|other| other.id == fault.id) {
         return Err(CommandError::StillInForce(vec![name.to_owned()]));
     }
     Ok(removal)
 }
 
-/// Ends every fault at a server, puts back what levers changed, and confirms it by the state read
-/// back.
+/// Ends one's own faults at a server, or all, puts back what one's own levers changed, or anybody's, and
+/// confirms it by the state read back.
 ///
 /// # Errors
 ///
-/// Where the server does not answer, or still shows faults.
-pub async fn reset(client: &ControlClient, cause: &Cause) -> Result<ServerState, CommandError> {
-    let state = client.reset_server(cause).await?;
-    if state.faults.is_empty() {
-        return Ok(state);
-    }
-    Err(CommandError::StillInForce(state.faults.into_iter().map(|fault| fault.name).collect()))
+/// Where the server does not answer, or still shows such faults.
+pub async fn reset(
+    client: &ControlClient,
+    scope: ResetScope,
+    cause: &Cause,
+) -> Result<ServerState, CommandError> {
+    let state = client.reset_server(scope, cause).await?;
+    let own = cause.owner();
+    let left = state.faults.iter().filter(|fault| scope == ResetScope::All || fault.owner == own);
+    let left: Vec<_> = left.map(|fault| fault.name.clone()).collect();
+    if left.is_empty() { Ok(state) } else { Err(CommandError::StillInForce(left)) }
 }

@@ -39,6 +39,8 @@ pub enum InjectorEventKind {
         tier: Option<String>,
         /// What it did, in words.
         did: String,
+        /// What it turned, as [`Lever::keys`](goodput_policy::lever::Lever::keys) has it.
+        keys: Vec<String>,
     },
     /// A fault never came into force.
     FaultFailed {
@@ -94,10 +96,10 @@ impl std::fmt::Display for InjectorEventKind {
             Self::FaultEnded { name, tier, lost: true } => {
                 write!(f, "fault {name} at {tier} was lost before its time")
             }
-            Self::LeverPulled { lever, tier: Some(tier), did } => {
+            Self::LeverPulled { lever, tier: Some(tier), did, .. } => {
                 write!(f, "lever {lever} at {tier}: {did}")
             }
-            Self::LeverPulled { lever, tier: None, did } => write!(f, "lever {lever}: {did}"),
+            Self::LeverPulled { lever, tier: None, did, .. } => write!(f, "lever {lever}: {did}"),
             Self::FaultFailed { name, tier, problem } => {
                 write!(f, "fault {name} at {tier} failed: {problem}")
             }

@@ -1,4 +1,5 @@
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant, SystemTime};
 
 use goodput_control::api::{Cause, FaultRequest, FaultView, ServerState};
 use goodput_control::{ClientError, ControlClient};
@@ -81,6 +82,9 @@ pub enum HoldError {
 /// Puts a fault in force, renews its lease until it ends or `stop` is pulled, ends it, and reads
 /// back that it has ended. `on_seen` is called once the fault has been read back in force.
 ///
+/// The fault is renewed, looked for and ended by the id that the server gave it: another's fault of the
+/// same name, such as one that came after its lease had run out, is left alone.
+///
 /// The revert goes on until it is confirmed or the lease has run out with a second to spare; nothing
 /// interrupts it.
 ///
@@ -95,7 +99,8 @@ pub async fn hold(
     on_seen: impl FnOnce(&Seen),
 ) -> Result<HoldEnd, HoldError> {
     let now = Instant::now();
-    let mut held = Held { client, request, granted_until: now, lease_ends: now };
+    let (ticket, id) = (ticket(), None);
+    let mut held = Held { client, request, ticket, id, granted_until: now, lease_ends: now };
     let seen = held.install().await?;
     on_seen(&seen);
     let lost = held.renew_until_the_end(stop).await;
@@ -113,6 +118,10 @@ pub async fn hold(
 struct Held<'a> {
     client: &'a ControlClient,
     request: &'a HoldRequest,
+    /// What finds the fault where the answer that told its id is lost.
+    ticket: String,
+    /// The fault's id, once it is known.
+    id: Option<String>,
     /// Until when the server has granted the lease at least.
     granted_until: Instant,
     /// When the lease has run out for sure, whatever became of a renewal without an answer.
@@ -144,13 +153,19 @@ impl Held<'_> {
     async fn install(&mut self) -> Result<Seen, HoldError> {
         let HoldRequest { name, kind, ends, terms, cause } = self.request;
         let lease = terms.lease_until(Instant::now(), *ends);
-        let body = FaultRequest::new(name, *kind, lease, cause);
+        let body = FaultRequest {
+            ticket: Some(self.ticket.clone()),
+            ..FaultRequest::new(name, *kind, lease, cause)
+        };
         let asked = Instant::now();
         let installed = self.client.install(&body).await;
         self.granted_until = asked + lease;
         self.lease_ends = Instant::now() + lease;
         match installed {
-            Ok(_) => self.read_back().await,
+            Ok(fault) => {
+                self.id = Some(fault.id);
+                self.read_back().await
+            }
             Err(error @ (ClientError::Status { .. } | ClientError::Refused(_))) => {
                 Err(HoldError::NotInForce(error))
             }
@@ -167,7 +182,7 @@ impl Held<'_> {
     async fn read_back(&mut self) -> Result<Seen, HoldError> {
         let name = &self.request.name;
         let error = match self.client.server_state().await {
-            Ok(state) => match state.faults.iter().find(|fault| fault.name == *name) {
+            Ok(state) => match state.faults.iter().find(|fault| self.is_it(fault)) {
                 Some(fault) => {
                     let fault = fault.clone();
                     return Ok(Seen { fault, capacity: state.capacity, slots: state.slots });
@@ -220,13 +235,22 @@ impl Held<'_> {
         }
     }
 
+    /// Whether this fault is the one that is held.
+    fn is_it(&self, fault: &FaultView) -> bool {
+        match &self.id {
+            Some(id) => fault.id == *id,
+            None => fault.ticket.as_ref() == Some(&self.ticket),
+        }
+    }
+
     /// Renews the lease, for as long as the fault is to last.
     async fn renew(&mut self, stop: &Stop) -> Renewal {
         let HoldRequest { name, ends, terms, cause, .. } = self.request;
+        let id = self.id.as_deref().unwrap_or_default();
         let asked = Instant::now();
         let lease = terms.lease_until(asked, *ends);
         let renewed = tokio::select! {
-            renewed = self.client.renew(name, lease, cause) => Some(renewed),
+            renewed = self.client.renew(name, id, lease, cause) => Some(renewed),
             () = sleep_until((*ends).into()) => None,
             () = stop.pulled() => None,
         };
@@ -245,26 +269,25 @@ impl Held<'_> {
     /// Whether the server says that the fault is not in force. One that does not answer says nothing.
     async fn is_gone(&self) -> bool {
         let faults = self.client.faults().await;
-        faults.is_ok_and(|faults| faults.iter().all(|fault| fault.name != self.request.name))
+        faults.is_ok_and(|faults| !faults.iter().any(|fault| self.is_it(fault)))
     }
 
     /// Ends the fault and reads back that it has ended, trying until the lease must have run out.
     async fn revert(&self) -> Result<Reverted, String> {
-        let HoldRequest { name, cause, .. } = self.request;
         let client = self.client.clone().with_timeout(REVERT_TIMEOUT);
         let until = self.lease_ends.max(Instant::now() + REVERT_AT_LEAST) + REVERT_TIMEOUT;
         let mut first = true;
         loop {
-            let removal = client.remove(name, cause).await;
+            let ended = self.end(&client).await;
             let late = Instant::now() >= until;
-            let problem = match removal {
-                Ok(removal) => {
-                    if removal.state.faults.iter().all(|fault| fault.name != *name) {
+            let problem = match ended {
+                Ok((removed, state)) => {
+                    if !state.faults.iter().any(|fault| self.is_it(fault)) {
                         // After a first try without an answer nobody knows who ended it.
-                        let was_gone = first && removal.removed.is_none();
-                        return Ok(Reverted::Read { was_gone, state: Box::new(removal.state) });
+                        let was_gone = first && !removed;
+                        return Ok(Reverted::Read { was_gone, state: Box::new(state) });
                     }
-                    format!("the state still shows the fault `{name}`")
+                    format!("the state still shows the fault `{}`", self.request.name)
                 }
                 // The process has ended, and the fault with it. Where it has not and only cannot be
                 // reached any more, its own clock has ended the lease by now.
@@ -278,6 +301,31 @@ impl Held<'_> {
             sleep(RETRY).await;
         }
     }
+
+    /// Ends the fault once; says whether it was there, and the state read back.
+    async fn end(&self, client: &ControlClient) -> Result<(bool, ServerState), ClientError> {
+        let HoldRequest { name, cause, .. } = self.request;
+        let id = match &self.id {
+            Some(id) => id.clone(),
+            None => {
+                let state = client.server_state().await?;
+                match state.faults.iter().find(|fault| self.is_it(fault)) {
+                    Some(fault) => fault.id.clone(),
+                    None => return Ok((false, state)),
+                }
+            }
+        };
+        let removal = client.remove(name, &id, cause).await?;
+        Ok((removal.removed.is_some(), removal.state))
+    }
+}
+
+/// What no other request of any injector is called.
+fn ticket() -> String {
+    static TICKETS: AtomicU64 = AtomicU64::new(0);
+    let unix = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let number = TICKETS.fetch_add(1, Ordering::Relaxed);
+    format!("{:x}-{:x}-{number:x}", std::process::id(), unix.as_nanos())
 }
 
 const RETRY: Duration = Duration::from_millis(200);

@@ -3,10 +3,13 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::Instant;
 
 use goodput_clock::Timestamp;
+use goodput_control::ClientError;
+use goodput_control::api::ResetScope;
 use goodput_control::wall::lever_to_wall;
 use goodput_policy::lever::{Lever, LeverTarget};
 use goodput_scenario::{PlannedFault, PlannedLever};
 use serde::Serialize;
+use serde_json::Value;
 use tokio::task::JoinSet;
 use tokio::time::sleep_until;
 
@@ -31,6 +34,21 @@ pub struct PlayReport {
     pub unreverted: Vec<PlayFailure>,
     /// Levers that could not be pulled.
     pub levers_failed: Vec<PlayFailure>,
+}
+
+impl PlayReport {
+    /// Takes what came of giving back the leases of the run that it was played for.
+    pub(crate) fn take_released(&mut self, released: Vec<(String, Result<Value, ClientError>)>) {
+        for (tier, outcome) in released {
+            match outcome {
+                // A process that has ended has taken with it whatever was set there.
+                Ok(_) | Err(ClientError::Refused(_)) => {}
+                Err(error) => {
+                    self.unreverted.push(failure("levers", Some(&tier), error.to_string()));
+                }
+            }
+        }
+    }
 }
 
 /// One thing that went wrong.
@@ -148,7 +166,13 @@ impl Player {
         };
         let lever = planned.lever.name().to_owned();
         match pulled {
-            Ok((tier, did)) => self.tell(InjectorEventKind::LeverPulled { lever, tier, did }),
+            Ok((tier, did)) => {
+                let keys = planned.lever.keys().into_iter().map(ToOwned::to_owned).collect();
+                // A limiter is told in scenario time, as it is written.
+                let is_limiter = matches!(planned.lever, Lever::Limiter(_));
+                let did = if is_limiter { planned.lever.did(0, 0) } else { did };
+                self.tell(InjectorEventKind::LeverPulled { lever, tier, did, keys });
+            }
             Err(problem) => {
                 let failed = failure(&lever, planned.tier.as_deref(), problem.clone());
                 self.note(|report| report.levers_failed.push(failed));
@@ -194,7 +218,7 @@ impl Player {
         };
         for tier in touched {
             let Ok((_, client)) = self.targets.tier(Some(&tier)) else { continue };
-            if let Err(error) = command::reset(client, &self.options.cause).await {
+            if let Err(error) = command::reset(client, ResetScope::Own, &self.options.cause).await {
                 let failed = failure("levers", Some(&tier), error.to_string());
                 self.note(|report| report.unreverted.push(failed));
             }

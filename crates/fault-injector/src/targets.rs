@@ -59,6 +59,15 @@ impl Targets {
         &self.tiers
     }
 
+    /// Every control plane, with its name: the tiers, outermost first, and the load generator's.
+    pub(crate) fn planes(&self) -> Vec<(String, ControlClient)> {
+        let load = match &self.load {
+            LoadTarget::Control(client) => Some(("load generator".to_owned(), client.clone())),
+            LoadTarget::None | LoadTarget::Channel(_) => None,
+        };
+        self.tiers.iter().cloned().chain(load).collect()
+    }
+
     /// Where levers of the load generator go.
     pub const fn load(&self) -> &LoadTarget {
         &self.load

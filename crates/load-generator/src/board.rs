@@ -10,7 +10,7 @@ use std::time::Instant;
 use goodput_client::{Client, WallClock};
 use goodput_clock::Rate;
 use goodput_control::LoadControl;
-use goodput_control::api::{LoadState, counter_views};
+use goodput_control::api::{Held, LoadState, counter_views};
 use goodput_control::wall::{layer_views, lever_to_scenario};
 use goodput_policy::lever::Lever;
 use goodput_policy::retry::{LayerConfig, LayerCounters, Layers};
@@ -138,7 +138,7 @@ impl Board {
 pub(crate) struct Controlled(pub(crate) Arc<Board>);
 
 impl LoadControl for Controlled {
-    fn state(&self) -> LoadState {
+    fn state(&self, held: Held) -> LoadState {
         let board = &self.0;
         let Figures { load, counters, configs } = locked(&board.figures).clone();
         let scale = board.clock.scale();
@@ -156,6 +156,8 @@ impl LoadControl for Controlled {
             good: load.good,
             in_flight: load.in_flight,
             connections: load.connections,
+            run: held.run,
+            commands: held.commands,
         }
     }
 
@@ -175,14 +177,16 @@ impl LoadControl for Controlled {
         self.0.call(Command::Resume);
     }
 
-    fn reset(&self) {
+    fn reset_layers(&self) {
         for config in &self.0.layers {
             let name = Some(config.name.as_str());
             self.0.on_layers(|layers| {
                 layers.set_retries(name, config.retries) && layers.set_budget(name, config.budget)
             });
         }
+    }
+
+    fn reset_rate(&self) {
         self.0.call(Command::Scheduled);
-        self.0.call(Command::Resume);
     }
 }

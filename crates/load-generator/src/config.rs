@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use goodput_client::TargetError;
 use goodput_clock::{Scale, Seed};
+use goodput_control::api::RunRequest;
 use goodput_control::{Audit, Guard};
 use goodput_scenario::Scenario;
 
@@ -28,6 +29,9 @@ pub struct GeneratorConfig {
     pub drain: Duration,
     /// The control plane; none where the caller holds the only handle.
     pub control: Option<ControlConfig>,
+    /// The run that the load belongs to, which holds the lease of the control plane to the end; none
+    /// where another may take it.
+    pub run: Option<RunRequest>,
 }
 
 impl GeneratorConfig {
@@ -42,6 +46,7 @@ impl GeneratorConfig {
             watch: Duration::ZERO,
             drain: Duration::from_secs(5),
             control: None,
+            run: None,
         }
     }
 }

@@ -11,7 +11,8 @@ use goodput_client::{
     Alarm, Client, ClientConfig, Protocol, Target, WallClock, peak_memory, raise_file_limit,
 };
 use goodput_clock::Timestamp;
-use goodput_control::{Listener, load_plane};
+use goodput_control::api::Commands;
+use goodput_control::{CommandLog, Listener, load_plane};
 use goodput_policy::lever::Lever;
 use goodput_policy::retry::{LayerCounters, Layers};
 use goodput_runlog::{ClientRecorder, ClientWindow, Cohort, Recorded, Totals};
@@ -75,6 +76,7 @@ pub struct Generator {
     cohorts: Receiver<(u64, Cohort)>,
     thread: Option<JoinHandle<Account>>,
     control: Option<Listener>,
+    commands: Arc<CommandLog>,
     clock: WallClock,
 }
 
@@ -97,10 +99,13 @@ impl Generator {
         let board = Arc::new(board(&config, target, clock)?);
         let alarm = Alarm::new()?;
         drop(entered);
+        let commands = Arc::new(CommandLog::default());
         let control = match config.control {
             None => None,
             Some(control) => {
-                let plane = load_plane(Arc::new(Controlled(Arc::clone(&board))), control.audit);
+                let lent = Arc::new(Controlled(Arc::clone(&board)));
+                let log = Arc::clone(&commands);
+                let plane = load_plane(lent, log, config.run.as_ref(), control.audit);
                 Some(Listener::start(control.bind, control.guard, plane)?)
             }
         };
@@ -127,12 +132,17 @@ impl Generator {
         let thread = std::thread::Builder::new()
             .name("load".to_owned())
             .spawn(move || carry_out(&runtime, load))?;
-        Ok(Self { board, windows, cohorts, thread: Some(thread), control, clock })
+        Ok(Self { board, windows, cohorts, thread: Some(thread), control, commands, clock })
     }
 
     /// Where the control plane listens.
     pub fn control_addr(&self) -> Option<SocketAddr> {
         self.control.as_ref().map(Listener::addr)
+    }
+
+    /// What was asked of its control plane lately.
+    pub fn commands(&self) -> Commands {
+        self.commands.view()
     }
 
     /// Finished windows, in order of time. They arrive within a tenth of a second of wall time.

@@ -6,11 +6,11 @@ use std::time::{Duration, SystemTime};
 
 use goodput_client::{Client, LayerMetrics, Unobserved, resident_memory};
 use goodput_clock::{Ratio, Scale};
-use goodput_control::api::{FaultView, ServerState};
+use goodput_control::api::{Held, ServerState};
 use goodput_control::{ServerControl, wall};
 use goodput_policy::fault::Effect;
 use goodput_policy::lever::Lever;
-use goodput_policy::limiter::{LimiterConfig, LimiterPatch};
+use goodput_policy::limiter::LimiterPatch;
 use tokio::sync::mpsc;
 
 use crate::config::ServerConfig;
@@ -22,8 +22,6 @@ use crate::tier::Tier;
 pub(crate) struct Lent {
     role: &'static str,
     instance: String,
-    /// The limiter as it was started, in scenario time.
-    initial: LimiterConfig,
     tier: Arc<Tier>,
     commands: mpsc::UnboundedSender<Command>,
     connections: Arc<AtomicUsize>,
@@ -51,15 +49,7 @@ impl Lent {
         commands: mpsc::UnboundedSender<Command>,
         connections: Arc<AtomicUsize>,
     ) -> Self {
-        Self {
-            role: config.role.name(),
-            instance: instance(),
-            initial: config.limiter.clone(),
-            tier,
-            commands,
-            connections,
-            layers,
-        }
+        Self { role: config.role.name(), instance: instance(), tier, commands, connections, layers }
     }
 
     /// Drops everything in the limiter at once, and has the data plane drop the connections; says how
@@ -73,7 +63,7 @@ impl Lent {
 }
 
 impl ServerControl for Lent {
-    fn state(&self, faults: Vec<FaultView>) -> ServerState {
+    fn state(&self, held: Held) -> ServerState {
         let clock = &self.tier.clock;
         let view = self.tier.view();
         let reading = view.reading;
@@ -95,7 +85,9 @@ impl ServerControl for Lent {
             oldest_age: reading.oldest_age.as_secs_f64(),
             counters: view.counters,
             queue_delay: view.queue_delay,
-            faults,
+            faults: held.faults,
+            run: held.run,
+            commands: held.commands,
         }
     }
 
@@ -115,6 +107,11 @@ impl ServerControl for Lent {
 
     fn set_effect(&self, effect: Effect) {
         self.tier.set_effect(effect);
+    }
+
+    fn limiter(&self) -> LimiterPatch {
+        let limiter = LimiterPatch::to(&self.tier.limiter());
+        wall::patch_to_wall(limiter, self.tier.clock.scale())
     }
 
     fn patch_limiter(&self, patch: LimiterPatch) -> Result<(), String> {
@@ -142,10 +139,12 @@ impl ServerControl for Lent {
         Ok(lever.did(0, 0))
     }
 
-    fn reset(&self) {
-        // What was valid at start is valid still: nothing that a patch cannot change has changed.
-        let _ = self.tier.patch(LimiterPatch::to(&self.initial));
+    fn admit_all(&self) {
         self.tier.admit(Ratio::ONE, None, Duration::ZERO);
+    }
+
+    fn shed_queue(&self) -> usize {
+        self.tier.shed_queue()
     }
 }
 

@@ -98,6 +98,20 @@ impl Lever {
         }
     }
 
+    /// What it turns and leaves so, as keys of what it acts on: those of a limiter that it changes, the
+    /// share that is `admitted`, a layer's `budget` or `retries`, the load's `rate`. None where it acts
+    /// once and is over.
+    pub fn keys(&self) -> Vec<&'static str> {
+        match self {
+            Self::ShedQueue | Self::Restart => Vec::new(),
+            Self::Admit { .. } => vec!["admitted"],
+            Self::Limiter(patch) => patch.keys(),
+            Self::Budget { .. } => vec!["budget"],
+            Self::Retries { .. } => vec!["retries"],
+            Self::Rate { .. } => vec!["rate"],
+        }
+    }
+
     /// What it did once it was pulled, in words. `requests` were refused or dropped by it, and
     /// `connections` were dropped.
     pub fn did(&self, requests: usize, connections: usize) -> String {
@@ -110,7 +124,7 @@ impl Lever {
             Self::Restart => {
                 format!("dropped {requests} requests and {connections} connections")
             }
-            Self::Limiter(_) => "changed the limiter".to_owned(),
+            Self::Limiter(patch) => format!("the limiter now has {}", patch.in_words()),
             Self::Budget { layer, budget } => format!("budget is now {budget} at {}", at(layer)),
             Self::Retries { layer, retries } => {
                 format!("retries are now {retries} at {}", at(layer))

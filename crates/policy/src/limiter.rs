@@ -18,6 +18,7 @@
 mod config;
 mod delays;
 mod outcome;
+mod patch;
 mod queue;
 mod reservation;
 mod speed;

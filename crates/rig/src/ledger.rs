@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 use goodput_clock::{Scale, Timestamp};
 use goodput_fault_injector::{InjectorEvent, InjectorEventKind};
 use goodput_load_generator::FinishedWindow;
-use goodput_policy::lever::Lever;
 use goodput_runlog::{Cohort, Event, EventKind, Observer, Window};
 use goodput_scenario::Scenario;
 
@@ -16,8 +15,6 @@ use crate::watch::{Reading, Watch};
 /// What a run has seen so far.
 pub(crate) struct Ledger<'a> {
     watches: Vec<Watch>,
-    /// How often the run itself has pulled the `restart` lever, by tier.
-    own_restarts: Vec<u64>,
     assembly: Assembly,
     /// How many windows the run has; what comes after its end is not part of it.
     seconds: u64,
@@ -39,7 +36,6 @@ impl<'a> Ledger<'a> {
         let patience = (PATIENCE.as_secs_f64() * scale.speed()).ceil() as usize + 2;
         Self {
             assembly: Assembly::new(watches.len(), patience),
-            own_restarts: vec![0; watches.len()],
             watches,
             seconds: scenario.duration.as_secs(),
             windows: Vec::new(),
@@ -62,7 +58,6 @@ impl<'a> Ledger<'a> {
         for event in news {
             self.event(event.at, event.kind);
         }
-        self.check_restarts(tier, false);
         self.assemble();
     }
 
@@ -92,8 +87,9 @@ impl<'a> Ledger<'a> {
                 }
                 self.event(at, EventKind::FaultEnded { name, tier });
             }
-            InjectorEventKind::LeverPulled { lever, tier, did } => {
-                self.on_lever(at, lever, tier.as_deref(), did);
+            InjectorEventKind::LeverPulled { lever, did, keys, .. } => {
+                let by = TIMELINE.to_owned();
+                self.event(at, EventKind::LeverPulled { lever, what: did, keys, by });
             }
             InjectorEventKind::FaultFailed { name, problem, .. } => {
                 self.doubt(at, format!("the fault `{name}` never came into force: {problem}"));
@@ -104,30 +100,6 @@ impl<'a> Ledger<'a> {
             InjectorEventKind::LeverFailed { lever, problem } => {
                 self.doubt(at, format!("the lever `{lever}` failed: {problem}"));
             }
-        }
-    }
-
-    /// Takes that the run has pulled a lever, at this tier where it is a server's.
-    pub(crate) fn on_lever(
-        &mut self,
-        at: Timestamp,
-        lever: String,
-        tier: Option<&str>,
-        what: String,
-    ) {
-        if lever == Lever::Restart.name()
-            && let Some(tier) = self.watches.iter().position(|watch| Some(watch.name()) == tier)
-        {
-            self.own_restarts[tier] += 1;
-        }
-        self.event(at, EventKind::LeverPulled { lever, what });
-    }
-
-    fn check_restarts(&mut self, tier: usize, at_end: bool) {
-        let own = self.own_restarts[tier];
-        let news = self.watches[tier].check_restarts(own, Instant::now(), at_end);
-        if let Some(Event { at, kind }) = news {
-            self.event(at, kind);
         }
     }
 
@@ -152,7 +124,6 @@ impl<'a> Ledger<'a> {
     pub(crate) fn close(mut self, seconds: u64) -> (Vec<Window>, Vec<Event>) {
         self.seconds = self.seconds.min(seconds);
         for tier in 0..self.watches.len() {
-            self.check_restarts(tier, true);
             if let Some(Event { at, kind }) = self.watches[tier].check_caps(Instant::now()) {
                 self.event(at, kind);
             }
@@ -186,5 +157,7 @@ impl<'a> Ledger<'a> {
     }
 }
 
+/// Who pulls the levers that a scenario writes down.
+const TIMELINE: &str = "timeline";
 /// How long, in wall time, a window waits for a tier's half.
 const PATIENCE: Duration = Duration::from_secs(2);

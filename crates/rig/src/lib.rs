@@ -8,6 +8,8 @@
 mod assembly;
 mod ledger;
 mod options;
+mod others;
+mod quiet;
 mod run;
 mod stage;
 mod watch;

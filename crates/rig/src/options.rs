@@ -24,6 +24,8 @@ pub struct RunOptions {
     pub target: Target,
     /// Where every command to a control plane of a tier that the rig starts is written down.
     pub audit: Audit,
+    /// Who carries it out, for control planes that others use too.
+    pub by: String,
     /// A control plane of the load generator, for scrapes and levers of others. Default none.
     pub load_control: Option<LoadControl>,
 }
@@ -38,10 +40,11 @@ pub struct LoadControl {
 }
 
 impl RunOptions {
-    /// Who asks control planes and why, for their audit logs.
-    pub(crate) fn cause(&self) -> Cause {
+    /// Who asks control planes and why, for the run of this id.
+    pub(crate) fn cause(&self, run: &str) -> Cause {
         let arm = self.arm.as_ref().map(|arm| format!(", arm {arm}")).unwrap_or_default();
-        Cause::new("goodput run", format!("scenario {}{arm}", self.scenario.name))
+        let why = format!("goodput run: scenario {}{arm}", self.scenario.name);
+        Cause::new(self.by.clone(), why).of_run(run)
     }
 }
 

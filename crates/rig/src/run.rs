@@ -3,19 +3,23 @@
 use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
-use goodput_control::api::Cause;
+use goodput_clock::Timestamp;
+use goodput_control::api::{Cause, RunRequest};
+use goodput_control::new_run_id;
 use goodput_control::wall::lever_to_wall;
 use goodput_fault_injector::{
-    LeaseTerms, LoadTarget, PlayFailure, PlayOptions, PlayReport, Playing, Targets, Timeline,
+    LeaseTerms, LoadTarget, LostLease, PlayFailure, PlayOptions, PlayReport, Playing, Targets,
+    Timeline,
 };
 use goodput_load_generator::{Generator, GeneratorConfig, GeneratorReport};
 use goodput_policy::lever::{Lever, LeverTarget};
-use goodput_runlog::{Cancel, Ending, EngineKind, Integrity, Meta, Observer, RunLog};
+use goodput_runlog::{Cancel, Ending, EngineKind, EventKind, Integrity, Meta, Observer, RunLog};
 use tokio::sync::mpsc;
 use tokio::time::MissedTickBehavior;
 
 use crate::ledger::Ledger;
 use crate::options::{RigError, RunOptions, Target};
+use crate::others::Others;
 use crate::stage::Stage;
 use crate::watch::{self, Watch};
 
@@ -26,7 +30,8 @@ pub(crate) async fn carry_out(
     levers: Receiver<Lever>,
     cancel: Cancel,
 ) -> Result<RunLog, RigError> {
-    let stage = Stage::set(&options).await?;
+    let id = new_run_id();
+    let stage = Stage::set(&options, &id).await?;
     let outcome = on_stage(&options, &stage, observer, &levers, &cancel).await;
     let unconfirmed = stage.strike().await;
     let mut log = outcome?;
@@ -48,12 +53,12 @@ async fn on_stage(
     }
     let started = jiff::Timestamp::now();
     let epoch = Instant::now() + LEAD;
-    let watches = stage.tiers.iter().zip(&first);
+    let run = stage.cause.run.as_deref().unwrap_or_default();
+    let watches = stage.tiers.iter().zip(&first).zip(&stage.commands);
     let watches: Vec<_> = watches
-        .map(|((name, _), first)| {
-            let own = options.scenario.faults.iter().filter(|fault| fault.tier == *name);
-            let own = own.map(|fault| fault.name.clone());
-            Watch::new(name, first, epoch, options.scale, own)
+        .map(|(((name, _), first), commands)| {
+            let others = Others::new(name, run, *commands);
+            Watch::new(name, first, epoch, options.scale, others)
         })
         .collect();
     let generator = Generator::start(GeneratorConfig {
@@ -63,6 +68,11 @@ async fn on_stage(
         watch: options.scenario.watch(),
         drain: Duration::ZERO,
         control: options.load_control.as_ref().map(|control| control.config.clone()),
+        run: Some(RunRequest::new(
+            &options.scenario.name,
+            LeaseTerms::default().lease(),
+            &stage.cause,
+        )),
         ..GeneratorConfig::new(options.scenario.clone(), stage.target.clone())
     })
     .map_err(|error| RigError::Generator(error.to_string()))?;
@@ -73,13 +83,14 @@ async fn on_stage(
         epoch,
         scale: options.scale,
         terms: LeaseTerms::default(),
-        cause: options.cause(),
+        cause: stage.cause.clone(),
     };
     let playing = Timeline::of(&options.scenario).start(targets, play).map_err(|error| {
         RigError::Target(format!("{error}; give it with `--control http://127.0.0.1:9901`, once for each tier, outermost first"))
     })?;
     let ledger = Ledger::new(&options.scenario, options.scale, watches, observer);
-    let mut run = Run { options, stage, epoch, generator, playing, ledger };
+    let at_load = Others::new(LOAD_GENERATOR, run, 0);
+    let mut run = Run { options, stage, epoch, generator, playing, ledger, at_load };
     let ending = run.go_on(levers, &load_levers, cancel).await;
     Ok(run.finish(ending, &started).await)
 }
@@ -92,6 +103,8 @@ struct Run<'a> {
     generator: Generator,
     playing: Playing,
     ledger: Ledger<'a>,
+    /// What others do at the load generator's control plane.
+    at_load: Others,
 }
 
 impl Run<'_> {
@@ -114,6 +127,7 @@ impl Run<'_> {
         loop {
             tokio::select! {
                 _ = ticks.tick() => {
+                    self.look_at_load();
                     for (tier, (_, control)) in self.stage.tiers.iter().enumerate() {
                         if std::mem::replace(&mut asked[tier], true) {
                             continue;
@@ -142,6 +156,22 @@ impl Run<'_> {
         }
     }
 
+    /// Takes what others have done at the load generator, and what the run has lost.
+    fn look_at_load(&mut self) {
+        let clock = self.generator.clock();
+        let now = clock.now();
+        let at = |age: Duration| {
+            Timestamp::from(now.elapsed().saturating_sub(clock.scale().to_scenario(age)))
+        };
+        for event in self.at_load.news(&self.generator.commands(), at) {
+            self.ledger.event(event.at, event.kind);
+        }
+        for lost in self.stage.leases.lost() {
+            let LostLease { name, problem } = lost;
+            self.ledger.doubt(now, format!("the lease of tier `{name}` was lost: {problem}"));
+        }
+    }
+
     /// Takes up levers, and what the timeline has done.
     async fn take_up(&mut self, levers: &Receiver<Lever>, load_levers: &Receiver<Lever>) {
         let now = self.generator.clock().now();
@@ -155,8 +185,10 @@ impl Run<'_> {
             let name = lever.name().to_owned();
             match self.pull(&lever).await {
                 Ok(what) => {
-                    let tier = self.stage.tiers.last().map(|(name, _)| name.as_str());
-                    self.ledger.on_lever(now, name, tier, what);
+                    let keys = lever.keys().into_iter().map(str::to_owned).collect();
+                    let by = self.options.by.clone();
+                    let kind = EventKind::LeverPulled { lever: name, what, keys, by };
+                    self.ledger.event(now, kind);
                 }
                 Err(problem) => {
                     self.ledger.doubt(now, format!("the lever `{name}` failed: {problem}"));
@@ -174,16 +206,20 @@ impl Run<'_> {
             LeverTarget::LoadGenerator => self.generator.pull(lever),
             LeverTarget::Server => {
                 let (_, control) = self.stage.tiers.last().ok_or("no tier's control is known")?;
-                let cause = Cause::new("goodput run", "a person pulled it");
-                let lever = lever_to_wall(lever, self.options.scale);
-                let pulled = control.pull_at_server(&lever, &cause).await;
-                pulled.map(|pulled| pulled.did).map_err(|error| error.to_string())
+                let cause = Cause { reason: LIVE.to_owned(), ..self.stage.cause.clone() };
+                let wall = lever_to_wall(lever, self.options.scale);
+                let pulled = control.pull_at_server(&wall, &cause).await;
+                let pulled = pulled.map_err(|error| error.to_string())?;
+                // A limiter is told in scenario time, as it is written.
+                let is_limiter = matches!(lever, Lever::Limiter(_));
+                Ok(if is_limiter { lever.did(0, 0) } else { pulled.did })
             }
         }
     }
 
     /// Ends the load and the timeline, and closes the log.
-    async fn finish(self, ending: Ending, started: &jiff::Timestamp) -> RunLog {
+    async fn finish(mut self, ending: Ending, started: &jiff::Timestamp) -> RunLog {
+        self.look_at_load();
         let Self { options, stage, generator, playing, mut ledger, .. } = self;
         generator.stop();
         let seconds = match ending {
@@ -273,6 +309,10 @@ fn meta(options: &RunOptions, started: &jiff::Timestamp) -> Meta {
     }
 }
 
+/// Why, of a lever that somebody pulls while the run goes on, through the run.
+const LIVE: &str = "goodput run: a person pulled it";
+/// The load generator among the tiers that others act on.
+const LOAD_GENERATOR: &str = "load generator";
 const SECOND: Duration = Duration::from_secs(1);
 /// How long the run waits, in wall time, between its preparation and the first arrival.
 const LEAD: Duration = Duration::from_millis(100);

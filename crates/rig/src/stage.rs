@@ -7,14 +7,16 @@ use goodput_clock::Seed;
 use goodput_control::api::{Cause, ServerState};
 use goodput_control::wall::{layer_views, limiter_view, patch_to_wall};
 use goodput_control::{ClientError, ControlClient, Token};
-use goodput_fault_injector::{CommandError, reset};
+use goodput_fault_injector::{LeaseTerms, RunLeases};
 use goodput_order_status::{GatewayConfig, Role, Server, ServerConfig};
 use goodput_policy::limiter::LimiterPatch;
 use goodput_scenario::{Protocol, Scenario, Tier};
+use serde_json::Value;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use crate::options::{Remote, RigError, RunOptions, Target};
+use crate::quiet;
 
 /// The servers of a run.
 #[derive(Debug)]
@@ -23,21 +25,33 @@ pub(crate) struct Stage {
     pub(crate) target: String,
     /// The control planes that are known, by tier, outermost first.
     pub(crate) tiers: Vec<(String, ControlClient)>,
+    /// How many commands each had carried out, by whomever, when the run had made sure of it.
+    pub(crate) commands: Vec<u64>,
+    /// The run's leases of them.
+    pub(crate) leases: RunLeases,
+    /// What is said to them for the run.
+    pub(crate) cause: Cause,
     /// What was started for the run.
     servers: Vec<Server>,
 }
 
 impl Stage {
     /// Starts the tiers on loopback, or looks the remote ones up and puts the scenario's limiters in
-    /// force there.
-    pub(crate) async fn set(options: &RunOptions) -> Result<Self, RigError> {
+    /// force there. Either way the run holds their leases from then on.
+    ///
+    /// # Errors
+    ///
+    /// Where one cannot be started or used: it is not there, another run uses it, it runs otherwise than
+    /// the scenario says, or a load is there already.
+    pub(crate) async fn set(options: &RunOptions, run: &str) -> Result<Self, RigError> {
+        let cause = options.cause(run);
         match &options.target {
-            Target::Loopback => Self::on_loopback(options),
-            Target::Remote(remote) => Self::elsewhere(options, remote).await,
+            Target::Loopback => Self::on_loopback(options, cause).await,
+            Target::Remote(remote) => Self::elsewhere(options, remote, cause).await,
         }
     }
 
-    fn on_loopback(options: &RunOptions) -> Result<Self, RigError> {
+    async fn on_loopback(options: &RunOptions, cause: Cause) -> Result<Self, RigError> {
         let scenario = &options.scenario;
         let mut servers: Vec<Server> = Vec::new();
         let mut tiers = Vec::new();
@@ -67,10 +81,15 @@ impl Stage {
         let target = servers.last().map(|outermost| format!("http://{}", outermost.data_addr()));
         let target =
             target.ok_or_else(|| RigError::Target("the scenario has no tier".to_owned()))?;
-        Ok(Self { target, tiers, servers })
+        let leases = lease(options, &tiers, &cause).await?;
+        Ok(Self { target, commands: vec![0; tiers.len()], tiers, leases, cause, servers })
     }
 
-    async fn elsewhere(options: &RunOptions, remote: &Remote) -> Result<Self, RigError> {
+    async fn elsewhere(
+        options: &RunOptions,
+        remote: &Remote,
+        cause: Cause,
+    ) -> Result<Self, RigError> {
         let address = Address::resolve(&remote.url).map_err(problem)?;
         match timeout(PATIENCE, TcpStream::connect(address.address())).await {
             Ok(Ok(_)) => {}
@@ -86,7 +105,6 @@ impl Stage {
             }
         }
         let token = remote.token.as_deref().map(Token::new).transpose().map_err(problem)?;
-        // All are checked before any is changed.
         let mut found = Vec::new();
         for tier in &options.scenario.tiers {
             let Some(known) = remote.tiers.iter().find(|known| known.name == tier.name) else {
@@ -95,21 +113,40 @@ impl Stage {
             let control = ControlClient::new(&known.control, token.clone())
                 .map_err(problem)?
                 .with_timeout(PATIENCE);
-            let state = control.server_state().await.map_err(problem)?;
-            check_adoptable(options, tier, &state)?;
             found.push((tier, control));
         }
-        let mut stage = Self { target: remote.url.clone(), tiers: Vec::new(), servers: Vec::new() };
-        for (tier, control) in found {
-            stage.tiers.push((tier.name.clone(), control.clone()));
-            if let Err(error) = adopt(options, tier, &control).await {
-                // This one may have changed too: its answer may be all that is missing.
+        let tiers: Vec<_> =
+            found.iter().map(|(tier, control)| (tier.name.clone(), control.clone())).collect();
+        let leases = lease(options, &tiers, &cause).await?;
+        let (target, commands) = (remote.url.clone(), Vec::new());
+        let mut stage = Self { target, tiers, commands, leases, cause, servers: Vec::new() };
+        match stage.take_over(options, &found).await {
+            Ok(()) => Ok(stage),
+            Err(error) => {
                 let left = stage.strike().await;
                 let left = left.iter().map(|tier| format!("; `{tier}` could not be put back"));
-                return Err(RigError::Target(format!("{error}{}", left.collect::<String>())));
+                Err(RigError::Target(format!("{error}{}", left.collect::<String>())))
             }
         }
-        Ok(stage)
+    }
+
+    /// Makes sure of servers that run already, and puts the scenario's limiters in force there. All are
+    /// checked before any is changed.
+    async fn take_over(
+        &mut self,
+        options: &RunOptions,
+        found: &[(&Tier, ControlClient)],
+    ) -> Result<(), RigError> {
+        for (tier, control) in found {
+            let state = control.server_state().await.map_err(problem)?;
+            check_adoptable(options, tier, &state)?;
+            self.commands.push(state.commands.count);
+        }
+        quiet::check(&self.tiers).await?;
+        for (tier, control) in found {
+            adopt(options, tier, control, &self.cause).await?;
+        }
+        Ok(())
     }
 
     /// Whether the tiers run in this process.
@@ -117,17 +154,20 @@ impl Stage {
         !self.servers.is_empty()
     }
 
-    /// Takes back what the run has set at servers that run elsewhere, and shuts down what it started.
-    /// Returns the tiers where that could not be confirmed.
+    /// Gives the leases of servers that run elsewhere back, with which ends what the run has set there,
+    /// and shuts down what it started. Returns the tiers where that could not be confirmed.
     pub(crate) async fn strike(self) -> Vec<String> {
         let mut unconfirmed = Vec::new();
         if self.servers.is_empty() {
-            let cause = Cause::new("goodput run", "the run has ended");
-            for (name, control) in &self.tiers {
-                match reset(control, &cause).await {
+            for (name, shown) in self.leases.release(&self.cause).await {
+                let is_back = match shown {
+                    Ok(state) => holds_nothing_of(&state, &self.cause),
                     // A process that has ended has taken with it whatever was set there.
-                    Ok(_) | Err(CommandError::Client(ClientError::Refused(_))) => {}
-                    Err(_) => unconfirmed.push(name.clone()),
+                    Err(ClientError::Refused(_)) => true,
+                    Err(_) => false,
+                };
+                if !is_back {
+                    unconfirmed.push(name);
                 }
             }
         }
@@ -135,6 +175,25 @@ impl Stage {
         self.servers.into_iter().rev().for_each(Server::shutdown);
         unconfirmed
     }
+}
+
+/// Takes the leases of a run's tiers.
+async fn lease(
+    options: &RunOptions,
+    tiers: &[(String, ControlClient)],
+    cause: &Cause,
+) -> Result<RunLeases, RigError> {
+    let name = &options.scenario.name;
+    let taken = RunLeases::take(tiers, name, LeaseTerms::default(), cause).await;
+    taken.map_err(|error| RigError::Target(format!("tier {error}")))
+}
+
+/// Whether a state read back shows neither a lease nor a fault of the run.
+fn holds_nothing_of(state: &Value, cause: &Cause) -> bool {
+    let Ok(state) = serde_json::from_value::<ServerState>(state.clone()) else { return false };
+    let owner = cause.owner();
+    state.run.is_none_or(|run| Some(run.id) != cause.run)
+        && state.faults.iter().all(|fault| fault.owner != owner)
 }
 
 /// How a gateway of the scenario calls the next tier.
@@ -161,9 +220,14 @@ fn callers_timeouts(scenario: &Scenario, index: usize) -> Vec<Duration> {
 }
 
 /// Puts the scenario's limiter in force at a server that runs already.
-async fn adopt(options: &RunOptions, tier: &Tier, control: &ControlClient) -> Result<(), RigError> {
+async fn adopt(
+    options: &RunOptions,
+    tier: &Tier,
+    control: &ControlClient,
+    cause: &Cause,
+) -> Result<(), RigError> {
     let patch = patch_to_wall(LimiterPatch::to(&tier.limiter), options.scale);
-    let patched = control.patch_limiter(&patch, &options.cause()).await;
+    let patched = control.patch_limiter(&patch, cause).await;
     patched.map(drop).map_err(problem)
 }
 

@@ -1,12 +1,13 @@
 //! Watches one tier through its control plane: samples its state and turns it into windows.
 
-use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use goodput_clock::{Scale, Timestamp};
-use goodput_control::api::{FaultView, ServerCounters, ServerState, UPSTREAM_UNSENT};
+use goodput_control::api::{Commands, ServerCounters, ServerState, UPSTREAM_UNSENT};
 use goodput_control::{ControlClient, wall};
 use goodput_runlog::{Event, EventKind, Restarted, TierSample, TierSampler, TierWindow};
+
+use crate::others::Others;
 
 /// A state, and when it was asked for and answered.
 #[derive(Debug)]
@@ -63,9 +64,7 @@ pub(crate) struct Watch {
     memory_peak: u64,
     silent_since: Option<Instant>,
     silence_reported: bool,
-    /// The faults of the run itself, and those of others that have been reported.
-    known_faults: BTreeSet<String>,
-    restarts: Restarts,
+    others: Others,
     /// What a gateway had counted when the process was first read, and when it was last read.
     first: Forwarded,
     last: Forwarded,
@@ -78,29 +77,15 @@ struct Forwarded {
     unsent: u64,
 }
 
-/// The `restart` lever at a tier.
-#[derive(Debug, Default)]
-struct Restarts {
-    /// How often it had been pulled when the process was first read, and when it was last read.
-    first: u64,
-    last: u64,
-    /// How often it had been pulled before that process, since the run began.
-    before: u64,
-    /// Since when more pulls are seen than are known of.
-    unexplained: Option<(Instant, Timestamp)>,
-    reported: u64,
-}
-
 impl Watch {
-    /// A watch over the tier of this name that begins with `first`, read before `epoch`.
-    ///
-    /// `own_faults` are those that the run itself puts there.
+    /// A watch over the tier of this name that begins with `first`, read before `epoch`, and over what
+    /// others do there.
     pub(crate) fn new(
         name: &str,
         first: &Reading,
         epoch: Instant,
         scale: Scale,
-        own_faults: impl IntoIterator<Item = String>,
+        others: Others,
     ) -> Self {
         let mut watch = Self {
             name: name.to_owned(),
@@ -112,8 +97,7 @@ impl Watch {
             memory_peak: 0,
             silent_since: None,
             silence_reported: false,
-            known_faults: own_faults.into_iter().collect(),
-            restarts: Restarts { first: first.state.restarts, ..Restarts::default() },
+            others,
             first: Forwarded::of(&first.state),
             last: Forwarded::default(),
         };
@@ -122,18 +106,18 @@ impl Watch {
         watch
     }
 
-    /// Takes what was read, and says what it shows that the run did not do: a restart, or somebody
-    /// else's fault.
+    /// Takes what was read, and says what it shows that the run did not do: a process that began anew,
+    /// and what others have asked for.
     pub(crate) fn on_reading(&mut self, reading: &Reading) -> Vec<Event> {
         if reading.state.instance != self.instance {
             self.instance.clone_from(&reading.state.instance);
             self.zero = reading.server_zero().unwrap_or(reading.asked);
-            self.restarts.begin_process();
+            self.others.begin_process();
             self.first = Forwarded::default();
         }
         self.silent_since = None;
         let (at, restarted) = self.take(reading);
-        let mut news = self.foreign_faults(&reading.state, at);
+        let mut news = self.news(&reading.state.commands, at);
         if let Some(Restarted { tier, seen }) = restarted {
             news.push(Event { at: seen, kind: EventKind::ServerRestarted { tier } });
         }
@@ -142,32 +126,18 @@ impl Watch {
 
     /// Samples what was read, and says when that was and whether the process had been started anew.
     fn take(&mut self, reading: &Reading) -> (Timestamp, Option<Restarted>) {
-        self.restarts.last = reading.state.restarts;
         self.memory_peak = self.memory_peak.max(reading.state.memory);
         self.last = Forwarded::of(&reading.state);
         let sample = self.sample(&reading.state);
         (sample.at, self.sampler.push(&sample))
     }
 
-    /// Takes how often the run itself has pulled the `restart` lever here, and says where somebody
-    /// else has. A pull may be read before it is known of, so it is held against the run only once
-    /// that has lasted, or at the run's end.
-    pub(crate) fn check_restarts(&mut self, own: u64, now: Instant, at_end: bool) -> Option<Event> {
-        let here = self.timestamp(now);
-        let restarts = &mut self.restarts;
-        let foreign = restarts.pulled().saturating_sub(own);
-        if foreign <= restarts.reported {
-            restarts.unexplained = None;
-            return None;
-        }
-        let (since, at) = *restarts.unexplained.get_or_insert((now, here));
-        if !at_end && now - since < NEWS_TAKES {
-            return None;
-        }
-        restarts.reported = foreign;
-        restarts.unexplained = None;
-        let what = format!("somebody else pulled the lever `restart` at tier `{}`", self.name);
-        Some(Event { at, kind: EventKind::Doubt { what } })
+    /// What others have asked for by `at`, when the state was read.
+    fn news(&mut self, commands: &Commands, at: Timestamp) -> Vec<Event> {
+        let scale = self.scale;
+        self.others.news(commands, |age| {
+            Timestamp::from(at.elapsed().saturating_sub(scale.to_scenario(age)))
+        })
     }
 
     /// Says where the caps on a gateway's connections have kept more from the next tier than a run can
@@ -184,21 +154,6 @@ impl Watch {
             self.name
         );
         Some(Event { at: self.timestamp(now), kind: EventKind::Doubt { what } })
-    }
-
-    /// The faults in force that are not the run's, each once.
-    fn foreign_faults(&mut self, state: &ServerState, at: Timestamp) -> Vec<Event> {
-        let mut news = Vec::new();
-        for FaultView { name, fault, .. } in &state.faults {
-            if self.known_faults.insert(name.clone()) {
-                let what = format!(
-                    "tier `{}` has the fault `{name}` in force, which is not this run's: {fault}",
-                    self.name
-                );
-                news.push(Event { at, kind: EventKind::Doubt { what } });
-            }
-        }
-        news
     }
 
     /// Takes that the server did not answer, and says so once it has been silent for long.
@@ -270,21 +225,6 @@ impl Forwarded {
     }
 }
 
-impl Restarts {
-    /// How often it has been pulled since the run began, by whomever.
-    const fn pulled(&self) -> u64 {
-        self.before + self.last.saturating_sub(self.first)
-    }
-
-    /// A new process counts from 0.
-    const fn begin_process(&mut self) {
-        self.before = self.pulled();
-        (self.first, self.last) = (0, 0);
-    }
-}
-
-/// How long it may take, in wall time, until the run hears of a lever that it has pulled.
-const NEWS_TAKES: Duration = Duration::from_secs(2);
 const CALIBRATIONS: u32 = 5;
 /// As for the load generator's own caps.
 const UNSENT_MOST: f64 = 0.005;

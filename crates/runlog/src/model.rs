@@ -272,6 +272,22 @@ pub enum EventKind {
         lever: String,
         /// What exactly, in words.
         what: String,
+        /// What it turned and left so: the keys of a limiter, `admitted`, `budget`, `retries` or `rate`;
+        /// none where it acts once and is over.
+        #[serde(default)]
+        keys: Vec<String>,
+        /// Who pulled it: `timeline`, or whoever did so through the run.
+        #[serde(default)]
+        by: String,
+    },
+    /// Somebody outside of the run gave a command to a control plane that it uses.
+    ByOthers {
+        /// The tier, or `load generator`.
+        tier: String,
+        /// What it did, in words; rates and durations in wall time.
+        what: String,
+        /// Who, as they say themselves; empty where they do not.
+        by: String,
     },
     /// A server was seen to have started anew without a lever.
     ServerRestarted {

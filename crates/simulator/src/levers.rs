@@ -9,14 +9,25 @@ impl Simulation<'_> {
     /// Pulls a lever for a person: at the load generator, or at the last tier.
     pub(crate) fn pull_by_hand(&mut self, lever: &Lever, observer: &mut dyn Observer) {
         let last = self.tiers.len() - 1;
-        self.pull(lever, last, observer);
+        self.pull(lever, last, "a person", observer);
     }
 
-    /// Pulls a lever at this tier or at the load generator, and notes what it did.
-    pub(crate) fn pull(&mut self, lever: &Lever, tier: usize, observer: &mut dyn Observer) {
+    /// Pulls a lever at this tier or at the load generator for somebody, and notes what it did.
+    pub(crate) fn pull(
+        &mut self,
+        lever: &Lever,
+        tier: usize,
+        by: &str,
+        observer: &mut dyn Observer,
+    ) {
         let name = lever.name();
         let kind = match self.act(lever, tier) {
-            Ok(what) => EventKind::LeverPulled { lever: name.to_owned(), what },
+            Ok(what) => EventKind::LeverPulled {
+                lever: name.to_owned(),
+                what,
+                keys: lever.keys().into_iter().map(str::to_owned).collect(),
+                by: by.to_owned(),
+            },
             Err(problem) => {
                 let what = format!("the lever `{name}` failed: {problem}");
                 EventKind::Doubt { what }

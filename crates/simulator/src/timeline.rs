@@ -54,7 +54,7 @@ impl Simulation<'_> {
             Action::Lever(index) => {
                 let planned = &self.options.scenario.levers[index];
                 let tier = self.tier_index(planned.tier.as_deref());
-                self.pull(&planned.lever, tier, observer);
+                self.pull(&planned.lever, tier, "timeline", observer);
             }
         }
         true

@@ -3,7 +3,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use goodput_clock::{Rate, Ratio, Scale};
-use goodput_control::api::{FaultView, ServerCounters, ServerState};
+use goodput_control::api::{Held, ServerCounters, ServerState};
 use goodput_control::wall::limiter_view;
 use goodput_control::{Audit, ControlClient, Guard, Listener, ServerControl, server_plane};
 use goodput_policy::fault::Effect;
@@ -30,8 +30,8 @@ pub struct Told {
     pub effects: Vec<(Instant, Effect)>,
     /// The levers pulled.
     pub levers: Vec<(Instant, Lever)>,
-    /// How often it was reset.
-    pub resets: u32,
+    /// How often its queue was shed other than by a lever: by a reset, and at the end of a run.
+    pub sheds: u32,
 }
 
 impl ToldServer {
@@ -51,7 +51,7 @@ impl ToldServer {
             admitted: Ratio::ONE,
             effects: Vec::new(),
             levers: Vec::new(),
-            resets: 0,
+            sheds: 0,
         }));
         let audit = Audit::memory();
         let plane = server_plane(Arc::new(Remembering(Arc::clone(&told))), audit.clone());
@@ -109,7 +109,7 @@ impl Told {
 struct Remembering(Arc<Mutex<Told>>);
 
 impl ServerControl for Remembering {
-    fn state(&self, faults: Vec<FaultView>) -> ServerState {
+    fn state(&self, held: Held) -> ServerState {
         let told = locked(&self.0);
         let effect = told.effect();
         let capacity = match told.limiter.capacity {
@@ -135,7 +135,9 @@ impl ServerControl for Remembering {
             oldest_age: 0.0,
             counters: ServerCounters::default(),
             queue_delay: Vec::new(),
-            faults,
+            faults: held.faults,
+            run: held.run,
+            commands: held.commands,
         }
     }
 
@@ -165,10 +167,17 @@ impl ServerControl for Remembering {
         Ok(format!("pulled {}", lever.name()))
     }
 
-    fn reset(&self) {
-        let mut told = locked(&self.0);
-        (told.limiter, told.admitted) = (limiter(), Ratio::ONE);
-        told.resets += 1;
+    fn limiter(&self) -> LimiterPatch {
+        LimiterPatch::to(&locked(&self.0).limiter)
+    }
+
+    fn admit_all(&self) {
+        locked(&self.0).admitted = Ratio::ONE;
+    }
+
+    fn shed_queue(&self) -> usize {
+        locked(&self.0).sheds += 1;
+        0
     }
 }
 

@@ -40,6 +40,11 @@ pub(crate) fn all(seen: &Seen<'_>) -> Vec<Doubt> {
             }
             _ => {}
         }
+        if let EventKind::ByOthers { tier, what, by } = &event.kind {
+            let by = if by.is_empty() { "somebody else" } else { by };
+            let text = format!("at {}: {by} acted on `{tier}`, and not this run: {what}", event.at);
+            raise(&mut doubts, DoubtKind::Engine, text);
+        }
     }
     doubts
 }

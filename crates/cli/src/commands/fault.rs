@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use clap::{Args, Subcommand, ValueEnum};
 use goodput_clock::Ratio;
-use goodput_control::api::ServerState;
+use goodput_control::api::{ResetScope, ServerState};
 use goodput_fault_injector::{
     self as fault_injector, CommandError, HoldEnd, HoldError, HoldRequest, LeaseTerms, Seen, Stop,
 };
@@ -40,9 +40,9 @@ enum Action {
     /// Takes faults out by name
     #[command(after_help = help::FAULT)]
     Clear(ClearArgs),
-    /// Takes all faults out and reads the state back
+    /// Puts back what you have put there: faults, and what levers changed; reads the state back
     #[command(after_help = help::FAULT)]
-    Reset(ServerArgs),
+    Reset(ResetArgs),
     /// Runs the fault injector as a process with an API of its own
     Serve(injector::InjectorArgs),
 }
@@ -119,6 +119,16 @@ struct ClearArgs {
     server: ServerArgs,
 }
 
+/// Arguments of `goodput fault reset`.
+#[derive(Args, Debug)]
+struct ResetArgs {
+    /// Put everything back, whoever put it there, a run's too
+    #[arg(long)]
+    all: bool,
+    #[command(flatten)]
+    server: ServerArgs,
+}
+
 /// Carries the action out.
 pub(crate) fn run(args: FaultArgs) -> Result<Exit, Failure> {
     match args.action {
@@ -138,15 +148,23 @@ pub(crate) fn run(args: FaultArgs) -> Result<Exit, Failure> {
             Ok(Exit::Held)
         }
         Action::Clear(args) => clear(&args),
-        Action::Reset(server) => {
-            let client = server.token.client(&server.control)?;
-            let cause = control::cause("goodput fault reset", None);
-            let state = control::runtime()?.block_on(fault_injector::reset(&client, &cause));
-            server.print(&state.map_err(failure)?)?;
-            Ok(Exit::Held)
-        }
+        Action::Reset(args) => reset(&args),
         Action::Serve(args) => injector::run(&args),
     }
+}
+
+fn reset(args: &ResetArgs) -> Result<Exit, Failure> {
+    let server = &args.server;
+    let client = server.token.client(&server.control)?;
+    let cause = control::cause("goodput fault reset", None);
+    let scope = if args.all { ResetScope::All } else { ResetScope::Own };
+    let state = control::runtime()?.block_on(fault_injector::reset(&client, scope, &cause));
+    let state = state.map_err(failure)?;
+    server.print(&state)?;
+    if !args.all && !state.faults.is_empty() {
+        output::note("what others have put there is left; --all ends that too");
+    }
+    Ok(Exit::Held)
 }
 
 fn clear(args: &ClearArgs) -> Result<Exit, Failure> {

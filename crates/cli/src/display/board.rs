@@ -208,6 +208,10 @@ impl Run {
                 format!("fault {name} at {tier} ended")
             }
             EventKind::LeverPulled { what, .. } => format!("lever: {what}"),
+            EventKind::ByOthers { tier, what, by } if by.is_empty() => {
+                format!("somebody else, at {tier}: {what}")
+            }
+            EventKind::ByOthers { tier, what, by } => format!("{by}, at {tier}: {what}"),
             EventKind::ServerRestarted { tier } => format!("{tier} restarted by itself"),
             EventKind::TriggerWithheld { reason } => format!("trigger withheld: {reason}"),
             EventKind::Doubt { what } => format!("in doubt: {what}"),

@@ -142,10 +142,41 @@ fn a_value_of_a_wrong_type_is_told_in_words() {
 }
 
 #[test]
-fn renewals_and_causes_may_be_empty_but_not_wrong() {
-    assert_eq!(renewal(b"").unwrap().lease, default_lease());
-    assert_eq!(renewal(br#"{"lease":"5s"}"#).unwrap().lease, Duration::from_secs(5));
-    assert!(message(renewal(br#"{"lease":"2h"}"#)).contains("`lease`"));
+fn renewals_and_removals_say_which_fault_they_mean() {
+    let read = renewal(br#"{"id":"1a2b-1"}"#).unwrap();
+    assert_eq!((read.id.as_str(), read.lease), ("1a2b-1", default_lease()));
+    assert_eq!(renewal(br#"{"id":"any","lease":"5s"}"#).unwrap().lease, Duration::from_secs(5));
+    assert!(message(renewal(br#"{"id":"1","lease":"2h"}"#)).contains("`lease`"));
+    assert_eq!(
+        removal(br#"{"id":"1","by":"me"}"#).unwrap(),
+        ("1".to_owned(), Cause::new("me", ""))
+    );
+    for body in [&b""[..], b"{}", br#"{"by":"me"}"#] {
+        for said in [message(renewal(body)), message(removal(body))] {
+            assert!(said.contains("`id` is missing") && said.contains("`GET /faults`"), "{said}");
+            assert!(said.contains("\"any\"") && said.contains(r#"{"id":"1a2b-1""#), "{said}");
+        }
+    }
+}
+
+#[test]
+fn runs_leases_and_resets_are_read() {
+    let read = run(br#"{"run":"r-1","name":"steady","lease":"5s","by":"me"}"#).unwrap();
+    assert_eq!(
+        (read.run.as_str(), read.lease, read.by.as_str()),
+        ("r-1", Duration::from_secs(5), "me")
+    );
+    assert_eq!(read.cause().run.as_deref(), Some("r-1"));
+    assert!(message(run(br#"{"name":"steady"}"#)).contains("`run` is missing"));
+    assert!(message(run(br#"{"run":"a\u0000b","name":"steady"}"#)).contains("`run`"));
+    assert_eq!(lease(b"").unwrap().0, default_lease());
+    assert_eq!(reset(b"").unwrap().0, ResetScope::Own);
+    assert_eq!(reset(br#"{"scope":"all"}"#).unwrap().0, ResetScope::All);
+    assert!(message(reset(br#"{"scope":"most"}"#)).contains("`scope`"));
+}
+
+#[test]
+fn causes_may_be_empty_but_not_wrong() {
     assert_eq!(cause(b"").unwrap(), Cause::default());
     assert_eq!(cause(CAUSE_EXAMPLE.as_bytes()).unwrap(), Cause::new("me", "game day"));
     assert!(message(cause(br#"{"why":"?"}"#)).contains("`why`"));
@@ -261,8 +292,12 @@ proptest! {
     }
 
     #[test]
-    fn no_body_of_a_renewal_or_a_cause_panics(body in any_body()) {
+    fn no_body_of_a_renewal_a_run_or_a_cause_panics(body in any_body()) {
         refused_well(renewal(&body))?;
+        refused_well(removal(&body))?;
+        refused_well(run(&body))?;
+        refused_well(lease(&body))?;
+        refused_well(reset(&body))?;
         refused_well(cause(&body))?;
     }
 

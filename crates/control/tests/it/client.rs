@@ -5,7 +5,7 @@ use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
 use goodput_clock::{Rate, Ratio};
-use goodput_control::api::{Cause, FaultRequest, LoadState};
+use goodput_control::api::{Cause, FaultRequest, LoadState, ResetScope};
 use goodput_control::{ClientError, ControlClient, Guard, Token};
 use goodput_policy::fault::FaultKind;
 use goodput_policy::lever::Lever;
@@ -24,13 +24,14 @@ fn it_speaks_every_route_of_a_server() {
         client.healthz().await.unwrap();
         let minute = Duration::from_mins(1);
         let request = FaultRequest::new("a/b c", FaultKind::Stall, minute, &cause);
-        assert_eq!(client.install(&request).await.unwrap().name, "a/b c");
+        let installed = client.install(&request).await.unwrap();
+        assert_eq!((installed.name.as_str(), installed.owner), ("a/b c", cause.owner()));
         let conflict = client.install(&request).await.unwrap_err();
         assert_eq!(conflict.status().unwrap().as_u16(), 409);
         assert!(conflict.to_string().contains("is in force already"), "{conflict}");
-        client.renew("a/b c", Duration::from_mins(2), &cause).await.unwrap();
+        client.renew("a/b c", &installed.id, Duration::from_mins(2), &cause).await.unwrap();
         assert_eq!(client.faults().await.unwrap().len(), 1);
-        let removal = client.remove("a/b c", &cause).await.unwrap();
+        let removal = client.remove("a/b c", &installed.id, &cause).await.unwrap();
         assert_eq!(
             (removal.removed.unwrap().name.as_str(), removal.state.capacity),
             ("a/b c", Some(100.0))
@@ -44,12 +45,16 @@ fn it_speaks_every_route_of_a_server() {
             Lever::Admit { share: Ratio::ONE, hold: None, ramp: Duration::ZERO },
         ] {
             let pulled = client.pull_at_server(&lever, &cause).await.unwrap();
-            assert_eq!(pulled.did, format!("pulled {}", lever.name()));
+            let did = match lever {
+                Lever::Limiter(_) => "the limiter now has slots = 4".to_owned(),
+                _ => format!("pulled {}", lever.name()),
+            };
+            assert_eq!(pulled.did, did);
         }
         let of_the_load = Lever::Retries { layer: None, retries: 0 };
         let error = client.pull_at_server(&of_the_load, &cause).await.unwrap_err();
         assert!(error.to_string().contains("acts on a load generator"), "{error}");
-        assert_eq!(client.reset_server(&cause).await.unwrap().slots, 10);
+        assert_eq!(client.reset_server(ResetScope::Own, &cause).await.unwrap().slots, 10);
         assert_eq!(client.server_state().await.unwrap().role, "order-status");
         assert!(client.metrics().await.unwrap().contains("rig_stalled 0"));
     });

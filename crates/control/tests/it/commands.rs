@@ -4,6 +4,7 @@ use goodput_test_support::ToldServer;
 
 use crate::support::{ask, ask_json, json, load};
 
+const ANY: &str = r#"{"id":"any"}"#;
 const CUT: &str = r#"{"name":"failover","fault":{"kind":"capacity","to":0.4},"lease":"1m","by":"me","reason":"drill"}"#;
 
 #[test]
@@ -11,7 +12,10 @@ fn a_fault_is_installed_read_back_renewed_and_removed() {
     let server = ToldServer::start();
     let addr = server.addr();
     let (status, answer) = ask_json(addr, "POST", "/faults", CUT);
-    assert_eq!((status, json(&answer)["name"].clone()), (201, "failover".into()));
+    let installed = json(&answer);
+    assert_eq!((status, &installed["name"]), (201, &"failover".into()));
+    assert_eq!(installed["owner"], serde_json::json!({"by": "me"}));
+    let id = installed["id"].as_str().unwrap();
     assert!((server.effect().speed - 0.4).abs() < 1e-9);
     let state = json(&ask(addr, "GET", "/state", &[], "").1);
     assert_eq!(state["capacity"], 40.0);
@@ -19,17 +23,19 @@ fn a_fault_is_installed_read_back_renewed_and_removed() {
         state["faults"][0]["fault"],
         serde_json::json!({"kind":"capacity","to":0.4,"mode":"slow"})
     );
-    let (status, answer) = ask_json(addr, "PATCH", "/faults/failover", r#"{"lease":"5m"}"#);
+    let (status, answer) =
+        ask_json(addr, "PATCH", "/faults/failover", &format!(r#"{{"id":"{id}","lease":"5m"}}"#));
     assert_eq!(status, 200);
     assert!(json(&answer)["lease_left"].as_f64().unwrap() > 60.0);
-    let (status, answer) = ask(addr, "DELETE", "/faults/failover", &[], "");
+    let body = format!(r#"{{"id":"{id}"}}"#);
+    let (status, answer) = ask_json(addr, "DELETE", "/faults/failover", &body);
     let removal = json(&answer);
     assert_eq!((status, &removal["removed"]["name"]), (200, &"failover".into()));
     assert_eq!(
         (&removal["state"]["capacity"], &removal["state"]["faults"]),
         (&100.0.into(), &serde_json::json!([]))
     );
-    let (status, answer) = ask(addr, "DELETE", "/faults/failover", &[], "");
+    let (status, answer) = ask_json(addr, "DELETE", "/faults/failover", &body);
     assert_eq!((status, json(&answer)["removed"].clone()), (200, serde_json::Value::Null));
 }
 
@@ -53,7 +59,7 @@ fn a_name_with_odd_characters_can_be_ended() {
     let addr = server.addr();
     let body = r#"{"name":"a/b c?é%","fault":{"kind":"stall"}}"#;
     assert_eq!(ask_json(addr, "POST", "/faults", body).0, 201);
-    let (_, answer) = ask(addr, "DELETE", "/faults/a%2Fb%20c%3F%C3%A9%25", &[], "");
+    let (_, answer) = ask_json(addr, "DELETE", "/faults/a%2Fb%20c%3F%C3%A9%25", ANY);
     assert_eq!(json(&answer)["removed"]["name"], "a/b c?é%");
 }
 
@@ -75,7 +81,7 @@ fn reset_ends_every_fault_puts_levers_back_and_reads_the_state_back() {
         (&before["capacity"], &before["admitted"], &before["slots"]),
         (&0.0.into(), &0.2.into(), &3.into())
     );
-    let (status, answer) = ask_json(addr, "POST", "/reset", r#"{"by":"me"}"#);
+    let (status, answer) = ask_json(addr, "POST", "/reset", r#"{"by":"me","scope":"all"}"#);
     let after = json(&answer);
     assert_eq!(status, 200);
     assert_eq!(
@@ -91,8 +97,8 @@ fn every_command_is_in_the_audit_log_with_the_state_before_and_after() {
     let server = ToldServer::start();
     let addr = server.addr();
     ask_json(addr, "POST", "/faults", CUT);
-    ask_json(addr, "PATCH", "/faults/failover", r#"{"by":"me"}"#);
-    ask_json(addr, "DELETE", "/faults/failover", r#"{"by":"me","reason":"enough"}"#);
+    ask_json(addr, "PATCH", "/faults/failover", r#"{"id":"any","by":"me"}"#);
+    ask_json(addr, "DELETE", "/faults/failover", r#"{"id":"any","by":"me","reason":"enough"}"#);
     ask_json(addr, "PATCH", "/limiter", r#"{"queue_limit":150}"#);
     ask(addr, "POST", "/levers/shed-queue", &[], "");
     ask(addr, "POST", "/reset", &[], "");
@@ -135,9 +141,21 @@ fn what_is_wrong_is_a_4xx_in_the_one_shape_and_changes_nothing() {
         ("POST", "/faults", "{}", 400),
         ("POST", "/faults", r#"{"name":"f","fault":{"kind":"capacity","to":7.5}}"#, 400),
         ("POST", "/faults", r#"{"name":"f","fault":{"kind":"stall"},"durration":"1s"}"#, 400),
-        ("PATCH", "/faults/nothing", r#"{"lease":"10s"}"#, 404),
-        ("PATCH", "/faults/nothing", r#"{"lease":"10d"}"#, 400),
-        ("DELETE", "/faults/nothing", r#"{"unknown":1}"#, 400),
+        ("PATCH", "/faults/nothing", r#"{"id":"1-1","lease":"10s"}"#, 404),
+        ("PATCH", "/faults/nothing", r#"{"id":"1-1","lease":"10d"}"#, 400),
+        ("PATCH", "/faults/nothing", r#"{"lease":"10s"}"#, 400),
+        ("PATCH", "/faults/nothing", "", 400),
+        ("DELETE", "/faults/nothing", "", 400),
+        ("DELETE", "/faults/nothing", r#"{"id":""}"#, 400),
+        ("DELETE", "/faults/nothing", r#"{"id":1}"#, 400),
+        ("DELETE", "/faults/nothing", r#"{"id":"1-1","unknown":1}"#, 400),
+        ("POST", "/runs", "", 400),
+        ("POST", "/runs", r#"{"name":"r"}"#, 400),
+        ("POST", "/runs", r#"{"run":"","name":"r"}"#, 400),
+        ("POST", "/runs", r#"{"run":"r","name":"r","lease":"1ms"}"#, 400),
+        ("PATCH", "/runs/nothing", "", 404),
+        ("POST", "/levers/shed-queue", r#"{"run":"nothing"}"#, 409),
+        ("POST", "/reset", r#"{"scope":"most"}"#, 400),
         ("DELETE", "/faults/%ff", "", 400),
         ("PATCH", "/faults/%ff", "", 400),
         ("POST", "/levers/%ff", "", 400),

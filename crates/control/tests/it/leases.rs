@@ -18,10 +18,10 @@ fn capacity_is_back_within_the_lease_and_a_second_when_the_renewer_is_gone() {
     for _ in 0..3 {
         block_on(async {
             let client = server.client();
-            client.install(&stall("failover")).await.unwrap();
+            let id = client.install(&stall("failover")).await.unwrap().id;
             for _ in 0..5 {
                 tokio::time::sleep(LEASE / 5).await;
-                client.renew("failover", LEASE, &Cause::default()).await.unwrap();
+                client.renew("failover", &id, LEASE, &Cause::default()).await.unwrap();
             }
         });
         assert!(server.effect().stalled);
@@ -35,9 +35,9 @@ fn a_renewer_that_was_paused_is_told_that_its_fault_is_gone() {
     let server = ToldServer::start();
     block_on(async {
         let client = server.client();
-        client.install(&stall("failover")).await.unwrap();
+        let id = client.install(&stall("failover")).await.unwrap().id;
         eventually("capacity", || !server.is_hurt()).await;
-        let late = client.renew("failover", LEASE, &Cause::default()).await.unwrap_err();
+        let late = client.renew("failover", &id, LEASE, &Cause::default()).await.unwrap_err();
         assert_eq!(late.status().map(|status| status.as_u16()), Some(404), "{late}");
         assert!(client.faults().await.unwrap().is_empty());
     });

@@ -6,4 +6,5 @@ mod client;
 mod commands;
 mod guards;
 mod leases;
+mod runs;
 mod support;

@@ -5,8 +5,8 @@ use std::net::{SocketAddr, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use goodput_control::api::LoadState;
-use goodput_control::{Audit, Guard, Listener, LoadControl, load_plane};
+use goodput_control::api::{Held, LoadState};
+use goodput_control::{Audit, CommandLog, Guard, Listener, LoadControl, load_plane};
 use goodput_policy::lever::Lever;
 use goodput_test_support::any_port;
 
@@ -14,7 +14,7 @@ use goodput_test_support::any_port;
 pub(crate) struct TestLoad(Mutex<(f64, bool)>);
 
 impl LoadControl for TestLoad {
-    fn state(&self) -> LoadState {
+    fn state(&self, held: Held) -> LoadState {
         let (rate, halted) = *self.0.lock().unwrap();
         LoadState {
             version: "test".to_owned(),
@@ -30,6 +30,8 @@ impl LoadControl for TestLoad {
             good: 0,
             in_flight: 0,
             connections: 0,
+            run: held.run,
+            commands: held.commands,
         }
     }
 
@@ -56,14 +58,17 @@ impl LoadControl for TestLoad {
         self.0.lock().unwrap().1 = false;
     }
 
-    fn reset(&self) {
-        *self.0.lock().unwrap() = (80.0, false);
+    fn reset_layers(&self) {}
+
+    fn reset_rate(&self) {
+        self.0.lock().unwrap().0 = 80.0;
     }
 }
 
 pub(crate) fn load() -> (Listener, Audit) {
     let audit = Audit::memory();
-    let plane = load_plane(Arc::new(TestLoad(Mutex::new((80.0, false)))), audit.clone());
+    let load = Arc::new(TestLoad(Mutex::new((80.0, false))));
+    let plane = load_plane(load, Arc::new(CommandLog::default()), None, audit.clone());
     (Listener::start(any_port(), Guard::loopback(), plane).unwrap(), audit)
 }
 

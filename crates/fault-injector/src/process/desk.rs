@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
-use goodput_control::api::Cause;
+use goodput_control::api::{ANY_FAULT, Cause, Owner, ResetScope};
 use goodput_control::{ApiError, Audit, LeaseKeeper};
 use goodput_policy::fault::FaultKind;
 use http::StatusCode;
@@ -15,6 +15,7 @@ use tokio::sync::{oneshot, watch};
 use crate::event::{EventView, InjectorEvent};
 use crate::hold::{HoldEnd, HoldError, HoldRequest, Seen, hold};
 use crate::play::{PlayReport, play};
+use crate::run_lease::RunLeases;
 use crate::stop::Stop;
 use crate::targets::Targets;
 use crate::terms::LeaseTerms;
@@ -42,6 +43,9 @@ struct OnIt {
 
 #[derive(Debug)]
 struct Held {
+    /// The id at its server, once it has been read back in force.
+    id: Option<String>,
+    owner: Owner,
     tier: String,
     kind: FaultKind,
     began: Instant,
@@ -56,6 +60,8 @@ type Ended = Result<(), String>;
 #[derive(Debug)]
 struct RunningTimeline {
     name: String,
+    /// Whoever began it.
+    owner: Owner,
     stop: Stop,
     events: mpsc::Receiver<InjectorEvent>,
     seen: Vec<EventView>,
@@ -65,7 +71,10 @@ struct RunningTimeline {
 /// A fault that is held, as the API shows it.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct HeldView {
+    /// The id at its server, by which it is ended; none until it has been read back in force.
+    id: Option<String>,
     name: String,
+    owner: Owner,
     tier: String,
     fault: FaultKind,
     /// How long it has been held, in seconds.
@@ -108,7 +117,8 @@ impl Desk {
         let (end, ended) = watch::channel(None);
         let began = Instant::now();
         let (stop, ends) = (Stop::new(), began + order.length);
-        let held = Held { tier, kind: order.kind, began, ends, stop: stop.clone(), ended };
+        let (owner, kind, stopped) = (order.cause.owner(), order.kind, stop.clone());
+        let held = Held { id: None, owner, tier, kind, began, ends, stop: stopped, ended };
         self.take_in(&order, held)?;
         let request = HoldRequest {
             name: order.name.clone(),
@@ -121,7 +131,10 @@ impl Desk {
         let desk = Arc::clone(self);
         let task = tokio::spawn(async move {
             // Whoever asked may have hung up; the fault is held all the same.
-            let tell = |seen: &Seen| drop(on_seen.send(seen.clone()));
+            let tell = |seen: &Seen| {
+                desk.note_id(&seen.fault.name, &seen.fault.id);
+                drop(on_seen.send(seen.clone()));
+            };
             let outcome = hold(&client, &request, &stop, tell).await;
             let ended = desk.let_go(&request.name, &outcome);
             end.send_replace(Some(ended));
@@ -139,9 +152,16 @@ impl Desk {
         Err(problem.by(&order.cause))
     }
 
-    /// Ends a fault and waits until that is confirmed; none where no such fault is held.
-    pub(super) async fn end_fault(&self, name: &str) -> Result<Option<HeldView>, ApiError> {
-        let Some(view) = self.view(name) else { return Ok(None) };
+    /// Ends the fault of this name and id and waits until that is confirmed; none where no such fault is
+    /// held. [`ANY_FAULT`] stands for whatever id it has.
+    pub(super) async fn end_fault(
+        &self,
+        name: &str,
+        id: &str,
+    ) -> Result<Option<HeldView>, ApiError> {
+        let held = self.view(name);
+        let is_it = |held: &HeldView| id == ANY_FAULT || held.id.as_deref() == Some(id);
+        let Some(view) = held.filter(is_it) else { return Ok(None) };
         let waited = {
             let on_it = self.lock();
             on_it.held.get(name).map(|held| (held.stop.clone(), held.ended.clone()))
@@ -152,26 +172,40 @@ impl Desk {
         Ok(Some(view))
     }
 
-    /// Begins a timeline at scenario time zero.
+    /// Refuses a second timeline while one is played.
+    pub(super) fn check_idle(&self, cause: &Cause) -> Result<(), ApiError> {
+        self.lock().check_idle(cause)
+    }
+
+    /// Begins a timeline at scenario time zero, for `owner`, with the leases that were taken for it.
     pub(super) fn begin_timeline(
         self: &Arc<Self>,
         name: String,
+        owner: Owner,
         timeline: Timeline,
         options: PlayOptions,
+        leases: Option<RunLeases>,
     ) -> Result<(), ApiError> {
         let mut on_it = self.lock();
-        if on_it.timeline.as_ref().is_some_and(RunningTimeline::is_playing) {
-            let message = "a timeline is being played; `DELETE /timeline` ends it";
-            return Err(ApiError::conflict(message).by(&options.cause));
-        }
+        on_it.check_idle(&options.cause)?;
         let (sender, events) = mpsc::channel();
         let (done, report) = watch::channel(None);
         let stop = Stop::new();
-        on_it.timeline =
-            Some(RunningTimeline { name, stop: stop.clone(), events, seen: Vec::new(), report });
+        on_it.timeline = Some(RunningTimeline {
+            name,
+            owner,
+            stop: stop.clone(),
+            events,
+            seen: Vec::new(),
+            report,
+        });
         let desk = Arc::clone(self);
         tokio::spawn(async move {
-            let report = play(timeline, desk.targets.clone(), options, stop, sender).await;
+            let cause = options.cause.clone();
+            let mut report = play(timeline, desk.targets.clone(), options, stop, sender).await;
+            if let Some(leases) = leases {
+                report.take_released(leases.release(&cause).await);
+            }
             let left = report.unreverted.iter().map(|failure| failure.name.clone());
             desk.lock().unconfirmed.extend(left);
             done.send_replace(Some(report));
@@ -207,11 +241,25 @@ impl Desk {
 
     /// Asks everything to end.
     pub(super) fn stop_all(&self) {
+        self.stop_of(ResetScope::All, &Owner::By(String::new()));
+    }
+
+    /// Asks everything to end that is in scope for `owner`; returns the names of the faults, and whether
+    /// the timeline is among it.
+    pub(super) fn stop_of(&self, scope: ResetScope, owner: &Owner) -> (Vec<String>, bool) {
         let on_it = self.lock();
-        on_it.held.values().for_each(|held| held.stop.pull());
-        if let Some(timeline) = &on_it.timeline {
+        let in_scope = |other: &Owner| scope == ResetScope::All || other == owner;
+        let held = on_it.held.iter().filter(|(_, held)| in_scope(&held.owner));
+        let names = held.map(|(name, held)| {
+            held.stop.pull();
+            name.clone()
+        });
+        let names = names.collect();
+        let timeline = on_it.timeline.as_ref().filter(|timeline| in_scope(&timeline.owner));
+        if let Some(timeline) = timeline {
             timeline.stop.pull();
         }
+        (names, timeline.is_some())
     }
 
     /// What has not ended yet: faults by their names, and the timeline.
@@ -224,10 +272,6 @@ impl Desk {
 
     pub(super) fn held(&self) -> Vec<HeldView> {
         self.lock().held.iter().map(|(name, held)| view(name, held)).collect()
-    }
-
-    pub(super) fn held_names(&self) -> Vec<String> {
-        self.lock().held.keys().cloned().collect()
     }
 
     pub(super) fn unconfirmed(&self) -> Vec<String> {
@@ -288,6 +332,12 @@ impl Desk {
         Ok(())
     }
 
+    fn note_id(&self, name: &str, id: &str) {
+        if let Some(held) = self.lock().held.get_mut(name) {
+            held.id = Some(id.to_owned());
+        }
+    }
+
     fn let_go(&self, name: &str, outcome: &Result<HoldEnd, HoldError>) -> Ended {
         let mut on_it = self.lock();
         on_it.held.remove(name);
@@ -321,6 +371,16 @@ impl Desk {
     }
 }
 
+impl OnIt {
+    fn check_idle(&self, cause: &Cause) -> Result<(), ApiError> {
+        if self.timeline.as_ref().is_some_and(RunningTimeline::is_playing) {
+            let message = "a timeline is being played; `DELETE /timeline` ends it";
+            return Err(ApiError::conflict(message).by(cause));
+        }
+        Ok(())
+    }
+}
+
 impl RunningTimeline {
     fn is_playing(&self) -> bool {
         self.report.borrow().is_none() && self.report.has_changed().is_ok()
@@ -335,7 +395,9 @@ async fn outcome_of<T: Clone>(mut ended: watch::Receiver<Option<T>>) -> Option<T
 fn view(name: &str, held: &Held) -> HeldView {
     let now = Instant::now();
     HeldView {
+        id: held.id.clone(),
         name: name.to_owned(),
+        owner: held.owner.clone(),
         tier: held.tier.clone(),
         fault: held.kind,
         age: now.saturating_duration_since(held.began).as_secs_f64(),

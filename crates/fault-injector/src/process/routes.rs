@@ -8,8 +8,10 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{delete, get, post};
 use bytes::Bytes;
 use goodput_clock::{Scale, text};
-use goodput_control::api::Cause;
-use goodput_control::{ApiError, Audit, Name, Peer, Plane, Process, parse, process_routes};
+use goodput_control::api::{ANY_FAULT, Cause, ResetScope};
+use goodput_control::{
+    ApiError, Audit, Name, Peer, Plane, Process, new_run_id, parse, process_routes,
+};
 use goodput_scenario::{Plan, Scenario};
 use http::StatusCode;
 use serde::Deserialize;
@@ -17,6 +19,7 @@ use serde_json::{Value, json};
 
 use super::desk::{Desk, Order, bad_gateway};
 use crate::command;
+use crate::run_lease::{LeaseError, RunLeases};
 use crate::timeline::{PlayOptions, Timeline};
 
 /// The routes over what the injector holds.
@@ -85,9 +88,10 @@ async fn end(
     peer: Peer,
     body: Bytes,
 ) -> Result<Response, ApiError> {
-    let cause = parse::cause(&body)?;
-    let command = desk.begin(peer, format!("DELETE /faults/{name}"), Value::Null, &cause);
-    let removed = desk.end_fault(&name).await.map_err(|error| error.by(&cause))?;
+    let (id, cause) = parse::removal(&body)?;
+    let what = json!({ "id": id });
+    let command = desk.begin(peer, format!("DELETE /faults/{name}"), what, &cause);
+    let removed = desk.end_fault(&name, &id).await.map_err(|error| error.by(&cause))?;
     let state = desk.end(command, "ended, as read back");
     Ok(axum::Json(json!({ "removed": removed, "state": state })).into_response())
 }
@@ -105,8 +109,21 @@ async fn begin(State(desk): Lent, peer: Peer, body: Bytes) -> Result<Response, A
     timeline.check(&desk.targets).map_err(|e| ApiError::bad_request(e.to_string()).by(&cause))?;
     let what = json!({ "scenario": scenario.name, "speed": scale });
     let command = desk.begin(peer, "POST /timeline", what, &cause);
+    desk.check_idle(&cause)?;
+    let owner = cause.owner();
+    let (cause, leases) = match &cause.run {
+        // The run that asks holds the leases itself.
+        Some(_) => (cause, None),
+        None => {
+            let cause = cause.of_run(new_run_id());
+            let planes = desk.targets.planes();
+            let taken = RunLeases::take(&planes, &scenario.name, desk.terms, &cause).await;
+            let leases = taken.map_err(|error| lease_error(&error).by(&cause))?;
+            (cause, Some(leases))
+        }
+    };
     let options = PlayOptions { epoch: Instant::now(), scale, terms: desk.terms, cause };
-    desk.begin_timeline(scenario.name, timeline, options)?;
+    desk.begin_timeline(scenario.name, owner, timeline, options, leases)?;
     let state = desk.end(command, "begun");
     Ok((StatusCode::ACCEPTED, axum::Json(state)).into_response())
 }
@@ -119,20 +136,23 @@ async fn end_timeline(State(desk): Lent, peer: Peer, body: Bytes) -> Result<Resp
     Ok(axum::Json(json!({ "timeline": view, "state": state })).into_response())
 }
 
-/// Ends everything it holds, then resets each tier and reads its state back.
+/// Ends what it holds for whoever asks, or everything, then resets each tier likewise and reads its
+/// state back.
 async fn reset(State(desk): Lent, peer: Peer, body: Bytes) -> Result<Response, ApiError> {
-    let cause = parse::cause(&body)?;
-    let command = desk.begin(peer, "POST /reset", Value::Null, &cause);
-    desk.stop_all();
-    for name in desk.held_names() {
+    let (scope, cause) = parse::reset(&body)?;
+    let command = desk.begin(peer, "POST /reset", json!({ "scope": scope }), &cause);
+    let (names, has_timeline) = desk.stop_of(scope, &cause.owner());
+    for name in names {
         // A revert that fails here shows in what the tiers read back below.
-        let _ = desk.end_fault(&name).await;
+        let _ = desk.end_fault(&name, ANY_FAULT).await;
     }
-    desk.end_timeline().await;
+    if has_timeline {
+        desk.end_timeline().await;
+    }
     let mut tiers = serde_json::Map::new();
     let mut problems = Vec::new();
     for (tier, client) in desk.targets.tiers() {
-        match command::reset(client, &cause).await {
+        match command::reset(client, scope, &cause).await {
             Ok(state) => {
                 tiers.insert(tier.clone(), json!(state));
             }
@@ -142,9 +162,18 @@ async fn reset(State(desk): Lent, peer: Peer, body: Bytes) -> Result<Response, A
     if !problems.is_empty() {
         return Err(bad_gateway(problems.join("; ")).by(&cause));
     }
-    desk.forget_unconfirmed();
+    if scope == ResetScope::All {
+        desk.forget_unconfirmed();
+    }
     let state = desk.end(command, "reset, as read back");
     Ok(axum::Json(json!({ "state": state, "tiers": tiers })).into_response())
+}
+
+fn lease_error(error: &LeaseError) -> ApiError {
+    match error.problem.status() {
+        Some(StatusCode::CONFLICT) => ApiError::conflict(error.to_string()),
+        _ => bad_gateway(error.to_string()),
+    }
 }
 
 fn read_order(body: &[u8]) -> Result<Order, ApiError> {

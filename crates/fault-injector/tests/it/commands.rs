@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use goodput_control::api::ResetScope;
 use goodput_fault_injector::{CommandError, clear, detach, list, reset};
 use goodput_policy::fault::FaultKind;
 use goodput_test_support::{ToldServer, any_port, block_on, client, wait_for};
@@ -40,7 +41,7 @@ fn faults_are_listed_cleared_and_reset() {
         let removal = clear(&client, "b", &cause()).await.unwrap();
         assert_eq!(removal.removed.unwrap().name, "b");
         assert!(clear(&client, "b", &cause()).await.unwrap().removed.is_none());
-        assert!(reset(&client, &cause()).await.unwrap().faults.is_empty());
+        assert!(reset(&client, ResetScope::Own, &cause()).await.unwrap().faults.is_empty());
         assert!(list(&client).await.unwrap().is_empty());
     });
     assert!(!server.is_hurt());
@@ -50,6 +51,6 @@ fn faults_are_listed_cleared_and_reset() {
 fn a_reset_without_an_answer_is_unconfirmed() {
     let silent = std::net::TcpListener::bind(any_port()).unwrap();
     let client = client(silent.local_addr().unwrap()).with_timeout(Duration::from_millis(200));
-    let error = block_on(reset(&client, &cause())).unwrap_err();
+    let error = block_on(reset(&client, ResetScope::Own, &cause())).unwrap_err();
     assert!(error.is_unconfirmed(), "{error}");
 }

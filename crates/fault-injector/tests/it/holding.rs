@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use goodput_control::api::ResetScope;
 use goodput_fault_injector::{HoldEnd, HoldError, HoldRequest, LeaseTerms, Stop, hold};
 use goodput_test_support::{ToldServer, Wire, block_on, client, nobody, wait_for};
 use tokio::sync::Notify;
@@ -84,7 +85,7 @@ fn held_and_reset(server: &ToldServer, request: &HoldRequest) -> Result<HoldEnd,
         let held = hold(&client, request, &stop, |_| seen.notify_one());
         let other = async {
             seen.notified().await;
-            client.reset_server(&cause()).await.unwrap();
+            client.reset_server(ResetScope::All, &cause()).await.unwrap();
         };
         tokio::join!(held, other).0
     })

@@ -4,6 +4,7 @@ use std::io::Write as _;
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
+use goodput_control::api::{Cause, Owner, RunRequest};
 use goodput_control::{Audit, ClientError, ControlClient, Guard};
 use goodput_fault_injector::{Injector, InjectorConfig, LoadTarget, Targets};
 use goodput_test_support::{SHORT_CUT, ToldServer, Wire, any_port, block_on, client, wait_for};
@@ -75,17 +76,26 @@ fn a_fault_that_comes_over_http_is_held_past_its_lease_and_ends_on_time() {
 }
 
 #[test]
-fn it_is_ended_by_name_and_by_reset_as_read_back() {
+fn it_is_ended_by_id_and_by_reset_as_read_back() {
     let lab = lab();
-    lab.ask(Method::POST, &["faults"], stall("a", "5m")).unwrap();
+    let held = lab.ask(Method::POST, &["faults"], stall("a", "5m")).unwrap();
     lab.ask(Method::POST, &["faults"], stall("b", "5m")).unwrap();
+    let theirs = json!({"name": "c", "fault": {"kind": "stall"}, "for": "5m", "by": "you"});
+    lab.ask(Method::POST, &["faults"], theirs).unwrap();
     let conflict = lab.ask(Method::POST, &["faults"], stall("a", "5m")).unwrap_err();
     assert_eq!(conflict.status().unwrap().as_u16(), 409);
-    let ended = lab.ask(Method::DELETE, &["faults", "a"], Value::Null).unwrap();
-    assert_eq!(ended["removed"]["name"], "a");
-    let again = lab.ask(Method::DELETE, &["faults", "a"], Value::Null).unwrap();
-    assert_eq!(again["removed"], Value::Null);
+    let unnamed = lab.ask(Method::DELETE, &["faults", "a"], Value::Null).unwrap_err();
+    assert!(unnamed.to_string().contains("`id` is missing"), "{unnamed}");
+    let end = |id: &Value| lab.ask(Method::DELETE, &["faults", "a"], json!({ "id": id })).unwrap();
+    assert_eq!(end(&json!("another"))["removed"], Value::Null);
+    assert_eq!(end(&held["id"])["removed"]["name"], "a");
+    assert_eq!(end(&held["id"])["removed"], Value::Null);
     let reset = lab.ask(Method::POST, &["reset"], json!({"by": "me"})).unwrap();
+    assert_eq!(reset["tiers"]["order-status"]["faults"][0]["name"], "c");
+    assert_eq!(reset["state"]["faults"].as_array().unwrap().len(), 1);
+    assert!(lab.server.is_hurt());
+    let all = json!({"by": "me", "scope": "all"});
+    let reset = lab.ask(Method::POST, &["reset"], all).unwrap();
     assert_eq!(reset["tiers"]["order-status"]["faults"], json!([]));
     assert!(!lab.server.is_hurt());
     assert_eq!(reset["state"]["unconfirmed"], json!([]));
@@ -133,13 +143,23 @@ fn a_command_is_in_the_audit_log_though_whoever_gave_it_has_hung_up() {
     // The end takes as long as it cannot be confirmed.
     wire.cut();
     let mut caller = TcpStream::connect(lab.injector.addr()).unwrap();
-    write!(caller, "DELETE /faults/f HTTP/1.1\r\nHost: {}\r\n\r\n", lab.injector.addr()).unwrap();
+    let body = r#"{"id":"any"}"#;
+    write!(
+        caller,
+        "DELETE /faults/f HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\n\
+         Content-Length: {}\r\n\r\n{body}",
+        lab.injector.addr(),
+        body.len()
+    )
+    .unwrap();
     // Nothing shows that the command has begun; it goes on for longer than this.
     std::thread::sleep(Duration::from_millis(200));
     drop(caller);
     wire.mend();
     wait_for("the entry", || {
-        lab.audit.entries().iter().any(|entry| entry.command == "DELETE /faults/f")
+        lab.audit.entries().iter().any(|entry| {
+            entry.command == "DELETE /faults/f" && entry.outcome == "ended, as read back"
+        })
     });
 }
 
@@ -152,6 +172,9 @@ fn a_scenario_is_played_and_can_be_ended() {
     let twice = lab.ask(Method::POST, &["timeline"], body).unwrap_err();
     assert_eq!(twice.status().unwrap().as_u16(), 409);
     wait_for("the fault", || lab.server.is_hurt());
+    let state = block_on(lab.server.client().server_state()).unwrap();
+    let run = state.run.unwrap();
+    assert_eq!((run.name.as_str(), &state.faults[0].owner), ("short-cut", &Owner::Run(run.id)));
     let began = Instant::now();
     let ended = lab.ask(Method::DELETE, &["timeline"], Value::Null).unwrap();
     assert!(began.elapsed() < Duration::from_secs(5));
@@ -159,6 +182,7 @@ fn a_scenario_is_played_and_can_be_ended() {
     assert_eq!(ended["timeline"]["report"]["interrupted"], true, "{ended}");
     assert_eq!(ended["timeline"]["report"]["unreverted"], json!([]));
     assert_eq!(ended["timeline"]["events"].as_array().unwrap().len(), 2, "{ended}");
+    assert_eq!(block_on(lab.server.client().server_state()).unwrap().run, None);
 }
 
 #[test]
@@ -168,6 +192,27 @@ fn a_shutdown_ends_every_fault_and_confirms_it() {
     let left = lab.injector.shutdown();
     assert!(left.is_empty(), "{left:?}");
     assert!(!lab.server.is_hurt());
+}
+
+#[test]
+fn a_scenario_is_not_played_where_another_run_goes_on() {
+    let lab = lab();
+    let theirs = Cause::new("host", "").of_run("theirs");
+    let request = RunRequest::new("steady", Duration::from_mins(1), &theirs);
+    block_on(lab.server.client().take_lease(&request)).unwrap();
+    let body = json!({"scenario": long_cut(), "speed": 20});
+    let refused = lab.ask(Method::POST, &["timeline"], body.clone()).unwrap_err();
+    assert_eq!(refused.status().unwrap().as_u16(), 409);
+    assert!(refused.to_string().contains("`steady` (theirs) of host"), "{refused}");
+    assert!(!lab.server.is_hurt());
+    // The run itself may have it played.
+    let mut own = body;
+    own["run"] = json!("theirs");
+    lab.ask(Method::POST, &["timeline"], own).unwrap();
+    wait_for("the fault", || lab.server.is_hurt());
+    lab.ask(Method::DELETE, &["timeline"], Value::Null).unwrap();
+    let run = block_on(lab.server.client().server_state()).unwrap().run;
+    assert_eq!(run.unwrap().id, "theirs", "it is the run's own to give back");
 }
 
 /// A cut of 200 s.

@@ -4,6 +4,7 @@
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use goodput_control::api::{Cause, FaultRequest};
 use goodput_fault_injector::{HoldRequest, Stop, hold};
 use goodput_policy::fault::FaultKind;
 use goodput_test_support::{ToldServer, Wire, block_on, client, wait_for};
@@ -91,6 +92,25 @@ fn capacity_is_back_after_a_pause_and_a_resumed_holder_leaves_it_alone() {
     holder.signal(Signal::CONT);
     holder.0.wait().unwrap();
     assert_eq!(server.told(|told| told.effects.len()), 2, "in force once, and over");
+}
+
+#[test]
+fn a_resumed_holder_leaves_anothers_fault_of_the_same_name_alone() {
+    let server = ToldServer::start();
+    let mut holder = Holder::start(server.addr());
+    wait_for("the fault", || server.is_hurt());
+    holder.signal(Signal::STOP);
+    wait_for("capacity", || !server.is_hurt());
+    let minute = Duration::from_mins(1);
+    let cause = Cause::new("somebody else", "a drill of their own");
+    let request = FaultRequest::new("held-elsewhere", FaultKind::Stall, minute, &cause);
+    let theirs = block_on(server.client().install(&request)).unwrap();
+    holder.signal(Signal::CONT);
+    holder.0.wait().unwrap();
+    let left = block_on(server.client().faults()).unwrap();
+    assert_eq!((left.len(), &left[0].id), (1, &theirs.id));
+    let whole = left[0].age + left[0].lease_left;
+    assert!((whole - minute.as_secs_f64()).abs() < 0.1, "nobody has renewed it: {whole}");
 }
 
 #[test]

@@ -117,7 +117,7 @@ fn a_stop_reverts_everything_and_what_levers_left_behind() {
     assert!(began.elapsed() < Duration::from_secs(5));
     assert_eq!(report, PlayReport { interrupted: true, ..PlayReport::default() });
     assert!(!server.is_hurt());
-    assert_eq!(server.told(|told| (told.levers.len(), told.resets)), (1, 1));
+    assert_eq!(server.told(|told| (told.levers.len(), told.sheds)), (1, 1));
     assert!(matches!(events.last().unwrap().kind, InjectorEventKind::FaultEnded { .. }));
 }
 

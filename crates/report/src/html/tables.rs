@@ -161,7 +161,13 @@ fn words(kind: &EventKind) -> (&'static str, &str, String) {
             ("fault started", tier, format!("{name}: {what}"))
         }
         EventKind::FaultEnded { name, tier } => ("fault ended", tier, name.clone()),
-        EventKind::LeverPulled { lever, what } => ("lever pulled", lever, what.clone()),
+        EventKind::LeverPulled { lever, what, .. } => ("lever pulled", lever, what.clone()),
+        EventKind::ByOthers { tier, what, by } if by.is_empty() => {
+            ("by somebody else", tier, what.clone())
+        }
+        EventKind::ByOthers { tier, what, by } => {
+            ("by somebody else", tier, format!("{by}: {what}"))
+        }
         EventKind::ServerRestarted { tier } => ("server restarted", tier, "by itself".to_owned()),
         EventKind::TriggerWithheld { reason } => ("trigger withheld", "", reason.clone()),
         EventKind::Doubt { what } => ("doubt", "", what.clone()),

@@ -170,6 +170,9 @@ fn marks(log: &RunLog) -> Vec<Mark> {
             EventKind::LeverPulled { lever, .. } => {
                 marks.push(Mark { start, end: None, label: shortened(lever) });
             }
+            EventKind::ByOthers { what, .. } => {
+                marks.push(Mark { start, end: None, label: shortened(what) });
+            }
             EventKind::ServerRestarted { tier } => {
                 marks.push(Mark {
                     start,

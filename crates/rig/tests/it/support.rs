@@ -28,6 +28,7 @@ pub(crate) fn options(scenario: &Scenario, speed: f64, target: Target) -> RunOpt
         command: "a test".to_owned(),
         target,
         audit: Audit::memory(),
+        by: "a test".to_owned(),
         load_control: None,
     }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use goodput_clock::Ratio;
 use goodput_control::ControlClient;
-use goodput_control::api::{Cause, FaultRequest};
+use goodput_control::api::{ANY_FAULT, Cause, FaultRequest};
 use goodput_policy::fault::{CapacityMode, FaultKind};
 use goodput_policy::lever::Lever;
 use goodput_test_support::{CALM, SHORT_CUT, Wire, alone};
@@ -48,11 +48,14 @@ fn a_fault_that_somebody_else_clears() {
     let ran = run_with(options(&scenario, speed, remote(data, Some(control))), |second, _, _| {
         if second == 18 {
             let cause = Cause::new("somebody", "enough");
-            let removal = ask(control, async |client| client.remove("cut", &cause).await.unwrap());
+            let removal =
+                ask(control, async |client| client.remove("cut", ANY_FAULT, &cause).await.unwrap());
             assert!(removal.removed.is_some());
         }
     });
-    is_inconclusive(&ran, DoubtKind::Engine, "the fault `cut` ended before its time");
+    is_inconclusive(&ran, DoubtKind::Engine, "and not this run: fault `cut` of the run");
+    let lost = "the fault `cut` ended before its time";
+    assert!(ran.judgement.doubts.iter().any(|doubt| doubt.text.contains(lost)));
 }
 
 /// Runs a calm minute against a server elsewhere, where somebody does `what` at 20 s.
@@ -76,7 +79,7 @@ fn a_fault_of_somebody_else() {
         let request = FaultRequest::new("theirs", cut, Duration::from_secs(1), cause);
         client.install(&request).await.unwrap();
     });
-    let why = "the fault `theirs` in force, which is not this run's: capacity cut to 95%";
+    let why = "somebody acted on `order-status`, and not this run: fault `theirs` in force: capacity cut to 95%";
     is_inconclusive(&ran, DoubtKind::Engine, why);
 }
 
@@ -86,7 +89,11 @@ fn a_restart_by_somebody_else() {
     let ran = disturbed(async |client, cause| {
         client.pull_at_server(&Lever::Restart, cause).await.unwrap();
     });
-    is_inconclusive(&ran, DoubtKind::Engine, "somebody else pulled the lever `restart`");
+    is_inconclusive(
+        &ran,
+        DoubtKind::Engine,
+        "somebody acted on `order-status`, and not this run: lever restart",
+    );
 }
 
 #[test]
