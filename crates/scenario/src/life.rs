@@ -37,13 +37,9 @@ impl Scenario {
             Some(timeout) => timeout.min(inner),
             None => inner,
         };
-        let raised = self.levers.iter().filter_map(|planned| match &planned.lever {
-            Lever::Retries { layer: name, retries }
-                if name.as_ref().is_none_or(|name| *name == layer.name) =>
-            {
-                Some(*retries)
-            }
-            _ => None,
+        let raised = self.levers.iter().filter_map(|planned| {
+            let Lever::Retries { layer: name, retries } = &planned.lever else { return None };
+            name.as_ref().is_none_or(|name| *name == layer.name).then_some(*retries)
         });
         let retries = raised.fold(layer.retries, u32::max);
         let tries = one.saturating_mul(retries.saturating_add(1));

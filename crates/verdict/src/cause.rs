@@ -29,12 +29,12 @@ pub(crate) fn may_be_overload(frame: &Frame<'_>) -> bool {
 fn is_down(frame: &Frame<'_>) -> bool {
     let last = frame.last_windows();
     let ended: u64 = last.iter().flat_map(|window| window.client.outcomes.values()).sum();
-    let lost = |name: &str| last.iter().filter_map(|w| w.client.outcomes.get(name)).sum::<u64>();
-    let unreached: u64 = UNREACHED.iter().map(|name| lost(name)).sum();
+    let count = |name: &str| last.iter().filter_map(|w| w.client.outcomes.get(name)).sum::<u64>();
+    let unreached: u64 = UNREACHED.iter().map(|name| count(name)).sum();
     // A gateway that reaches nobody says so with a status, and the class tells.
     let by_class: u64 =
         last.iter().filter_map(|window| window.client.attempts_failed.get("connect")).sum();
-    let own = lost("own-limit");
+    let own = count("own-limit");
     let unreached = unreached.max(by_class.saturating_sub(own));
     ended > 0 && unreached as f64 >= DOWN * ended as f64
 }

@@ -104,9 +104,9 @@ fn most_attempts(scenario: &Scenario) -> f64 {
 /// By how much a `retries` lever of the timeline may raise that.
 fn raised(scenario: &Scenario) -> f64 {
     use goodput_policy::lever::Lever;
-    let most = scenario.levers.iter().filter_map(|planned| match planned.lever {
-        Lever::Retries { retries, .. } => Some(f64::from(retries) + 1.0),
-        _ => None,
+    let most = scenario.levers.iter().filter_map(|planned| {
+        let Lever::Retries { retries, .. } = planned.lever else { return None };
+        Some(f64::from(retries) + 1.0)
     });
     let least = scenario.client.layers.iter().map(|layer| f64::from(layer.retries) + 1.0);
     let least = least.fold(f64::INFINITY, f64::min);

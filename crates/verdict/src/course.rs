@@ -169,10 +169,8 @@ fn is_deep(frame: &Frame<'_>, stretch: &Stretch) -> bool {
 
 /// Whether the requests of a stretch made clearly more attempts than those of the baseline.
 fn amplified(frame: &Frame<'_>, stretch: &Stretch) -> bool {
-    let calm = frame.baseline.map_or(Default::default(), |baseline| baseline.span);
-    let per = |from: f64, to: f64| frame.series.attempts_per_request(from as u64, to as u64);
-    let before = per(calm.from, calm.to).unwrap_or(1.0).max(1.0);
-    per(stretch.from, stretch.to).is_some_and(|now| now >= RELAPSE_AMPLIFICATION * before)
+    let factor = frame.amplification(stretch.from as u64, stretch.to as u64);
+    factor.is_some_and(|factor| factor >= RELAPSE_AMPLIFICATION)
 }
 
 /// Whether the end is free of deep stretches for as long as it takes: two blocks, and three after a stretch

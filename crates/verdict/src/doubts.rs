@@ -38,12 +38,16 @@ pub(crate) fn all(seen: &Seen<'_>) -> Vec<Doubt> {
                     format!("the server `{tier}` started anew by itself, seen at {}", event.at);
                 raise(&mut doubts, DoubtKind::ServerRestarted, text);
             }
-            _ => {}
-        }
-        if let EventKind::ByOthers { tier, what, by } = &event.kind {
-            let by = if by.is_empty() { "somebody else" } else { by };
-            let text = format!("at {}: {by} acted on `{tier}`, and not this run: {what}", event.at);
-            raise(&mut doubts, DoubtKind::Engine, text);
+            EventKind::ByOthers { tier, what, by } => {
+                let by = if by.is_empty() { "somebody else" } else { by };
+                let text =
+                    format!("at {}: {by} acted on `{tier}`, and not this run: {what}", event.at);
+                raise(&mut doubts, DoubtKind::ByOthers, text);
+            }
+            EventKind::FaultStarted { .. }
+            | EventKind::FaultEnded { .. }
+            | EventKind::LeverPulled { .. }
+            | EventKind::TriggerWithheld { .. } => {}
         }
     }
     doubts
@@ -65,11 +69,11 @@ fn ending(frame: &Frame<'_>, doubts: &mut Vec<Doubt>) {
             raise(doubts, DoubtKind::Interrupted, text);
         }
         Ending::Withheld => {
-            let reasons = frame.log.events.iter().filter_map(|event| match &event.kind {
-                EventKind::TriggerWithheld { reason } => Some(reason.as_str()),
-                _ => None,
+            let reasons = frame.log.events.iter().rev().find_map(|event| {
+                let EventKind::TriggerWithheld { reason } = &event.kind else { return None };
+                Some(reason.as_str())
             });
-            let reason = reasons.last().unwrap_or("the run does not say why");
+            let reason = reasons.unwrap_or("the run does not say why");
             raise(doubts, DoubtKind::Withheld, format!("the trigger was withheld: {reason}"));
         }
     }

@@ -138,6 +138,15 @@ impl<'a> Frame<'a> {
         Figures::over(self.series.slice(from, to))
     }
 
+    /// By how much more attempts requests made in `from..to` than in the baseline; none where nothing was
+    /// offered.
+    pub(crate) fn amplification(&self, from: u64, to: u64) -> Option<f64> {
+        let calm = self.baseline.map_or(Span::default(), |baseline| baseline.span);
+        let before = self.series.attempts_per_request(calm.from as u64, calm.to as u64);
+        let now = self.series.attempts_per_request(from, to)?;
+        Some(now / before.unwrap_or(1.0).max(1.0))
+    }
+
     /// How long goodput was watched after the trigger, in seconds.
     pub(crate) fn tail(&self) -> f64 {
         (self.end as f64 - self.origin).max(0.0)

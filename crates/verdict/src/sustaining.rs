@@ -1,5 +1,7 @@
 //! What keeps a failure alive without its trigger, as far as it is in sight.
 
+use std::fmt::Write;
+
 use crate::bottleneck::{Bottleneck, smallest_timeout};
 use crate::frame::Frame;
 use crate::limits::{AMPLIFICATION, WASTED};
@@ -47,11 +49,13 @@ fn amplification(frame: &Frame<'_>) -> Option<Sustaining> {
     if factor < AMPLIFICATION * before || pressed == 0 {
         return None;
     }
-    let at_gateways: String =
-        gateways.iter().map(|(name, factor)| format!(", gateway `{name}` × {factor:.2}")).collect();
-    let text = format!(
-        "a request makes {factor:.2} attempts, and made {before:.2} before: client × {now:.2}{at_gateways}"
+    let mut text = format!(
+        "a request makes {factor:.2} attempts, and made {before:.2} before: client × {now:.2}"
     );
+    for (name, factor) in &gateways {
+        // Writing to a text does not fail.
+        let _ = write!(text, ", gateway `{name}` × {factor:.2}");
+    }
     Some(Sustaining { effect: Effect::Amplification, text })
 }
 

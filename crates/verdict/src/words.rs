@@ -116,11 +116,8 @@ fn unstable(seen: &Seen<'_>) -> String {
 /// Whether requests make more attempts than in the baseline since the trigger.
 fn amplifies(seen: &Seen<'_>) -> bool {
     let frame = &seen.frame;
-    let calm = frame.baseline.map_or(Default::default(), |baseline| baseline.span);
-    let per = |from, to| frame.series.attempts_per_request(from, to);
-    let before = per(calm.from as u64, calm.to as u64).unwrap_or(1.0);
-    let now = per(frame.start(), frame.end).unwrap_or(1.0);
-    now >= AMPLIFICATION * before.max(1.0)
+    let factor = frame.amplification(frame.start(), frame.end);
+    factor.is_some_and(|factor| factor >= AMPLIFICATION)
 }
 
 fn metastable(seen: &Seen<'_>) -> String {
@@ -287,7 +284,7 @@ pub(crate) fn since_lever(frame: &Frame<'_>, course: &Course) -> Option<f64> {
         matches!(event.kind, EventKind::LeverPulled { .. })
             && event.at.as_secs_f64() >= frame.origin
     });
-    let last = pulled.map(|event| event.at.as_secs_f64()).filter(|at| *at <= back + 1.0).last()?;
+    let last = pulled.map(|event| event.at.as_secs_f64()).rfind(|at| *at <= back + 1.0)?;
     Some((back - last).max(0.0))
 }
 

@@ -49,21 +49,18 @@ pub(super) fn fallen<'a>(
     })
 }
 
-/// Whether a lever of the run's own has changed the capacity or the slots of this tier: one of its
-/// timeline, or one that was pulled by hand.
+/// Whether a lever of the run's own has changed the capacity or the slots: one of its timeline at this
+/// tier, or one that was pulled by hand.
 fn changed_here(frame: &Frame<'_>, tier: &str) -> bool {
     let last = frame.scenario.tiers.last().map(|tier| tier.name.as_str());
     let planned = frame.scenario.levers.iter().any(|planned| {
         let here = planned.tier.as_deref().or(last) == Some(tier);
-        let touches = match &planned.lever {
-            Lever::Limiter(patch) => patch.capacity.is_some() || patch.slots.is_some(),
-            _ => false,
-        };
-        here && touches
+        let Lever::Limiter(patch) = &planned.lever else { return false };
+        here && (patch.capacity.is_some() || patch.slots.is_some())
     });
-    let is_limiter = |kind: &EventKind| matches!(kind, EventKind::LeverPulled { lever, .. } if lever == "limiter");
-    let pulled = frame.log.events.iter().filter(|event| is_limiter(&event.kind)).count();
-    let of_timeline = frame.scenario.levers.iter();
-    let of_timeline = of_timeline.filter(|p| matches!(p.lever, Lever::Limiter(_))).count();
-    planned || pulled > of_timeline
+    let touched = frame.log.events.iter().any(|event| {
+        let EventKind::LeverPulled { keys, .. } = &event.kind else { return false };
+        keys.iter().any(|key| key == "capacity" || key == "slots")
+    });
+    planned || touched
 }
