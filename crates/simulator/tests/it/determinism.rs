@@ -77,7 +77,9 @@ impl Observer for Watcher {
 /// Windows as they are handed out while a run goes on: what becomes of their requests is not known yet.
 fn as_handed_out(log: &RunLog) -> Vec<Window> {
     let mut windows = log.windows.clone();
-    windows.iter_mut().for_each(|window| window.client.cohort = Cohort::default());
+    for window in &mut windows {
+        window.client.cohort = Cohort::default();
+    }
     windows
 }
 
