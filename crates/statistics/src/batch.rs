@@ -19,7 +19,7 @@ pub const BATCHES_MOST: usize = 20;
 ///
 /// The bounds are those of a ratio estimator over the batches with Student's t, never narrower than
 /// Wilson's: where every batch shows the same, it is not known for sure. Where there are fewer batches than
-/// [`BATCHES_LEAST`] they are Wilson's of a quarter of the count. None where nothing was counted.
+/// [`BATCHES_LEAST`] they are Wilson's of half the count. None where nothing was counted.
 pub fn share(series: &[(f64, f64)], shortest: usize) -> Option<Bounds> {
     let (hits, all) = sum(series);
     if all <= 0.0 {
@@ -64,7 +64,7 @@ pub fn mean(series: &[f64], shortest: usize) -> Option<Bounds> {
 }
 
 /// The part of a count that is believed where there are too few batches.
-const FEW: f64 = 0.25;
+const FEW: f64 = 0.5;
 
 fn sum(series: &[(f64, f64)]) -> (f64, f64) {
     series.iter().fold((0.0, 0.0), |(hits, all), (more, of)| (hits + more, all + of))

@@ -3,6 +3,7 @@
 
 use goodput_runlog::EventKind;
 use goodput_scenario::Scenario;
+use goodput_scenario::closed_form::amplification;
 use goodput_statistics::{Bounds, Trend, mean, trend};
 
 use crate::bottleneck::{Bottleneck, backlog};
@@ -71,7 +72,12 @@ impl Convergence {
         } else if most < capacity * (1.0 - 1e-9) {
             Claim::NeverMore
         } else if bottleneck.at_bound || lately.is_some_and(|attempts| attempts.low > capacity) {
-            Claim::MoreThanCapacity
+            if frame.load.end * amplification(frame.scenario) < capacity {
+                // More than budgets allow in the long run: what they had saved up runs out.
+                Claim::Open
+            } else {
+                Claim::MoreThanCapacity
+            }
         } else if fall.is_some_and(|fall| fall.1) {
             Claim::Falls
         } else {
