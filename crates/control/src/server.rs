@@ -4,7 +4,7 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, patch};
 use bytes::Bytes;
-use goodput_policy::fault::Effect;
+use goodput_policy::fault::{Effect, FaultKind};
 use goodput_policy::lever::{Lever, LeverTarget};
 use goodput_policy::limiter::LimiterPatch;
 use http::StatusCode;
@@ -32,6 +32,9 @@ pub trait ServerControl: Send + Sync + 'static {
 
     /// Feels the sum of all faults in force from now on.
     fn set_effect(&self, effect: Effect);
+
+    /// The limiter as it is, before faults, in everything that a patch can change.
+    fn limiter(&self) -> LimiterPatch;
 
     /// Changes the limiter.
     ///
@@ -114,6 +117,24 @@ impl Levered for Shared {
     }
 }
 
+impl Shared {
+    /// Checks that a fault which is to take slots away takes one at least, besides those that the
+    /// faults in force have taken. A name that is in use is for the keeper to refuse.
+    fn check_slots(&self, name: &str, fault: FaultKind) -> Result<(), ApiError> {
+        let faults = self.keeper.faults();
+        let Some(slots) = self.control.limiter().slots else { return Ok(()) };
+        if faults.iter().any(|other| other.name == name) {
+            return Ok(());
+        }
+        let effect = faults.iter().fold(Effect::NONE, |sum, other| sum.and(other.fault));
+        let checked = effect.check_slots(fault, slots);
+        checked.map_err(|none| {
+            let message = format!("a fault of mode `slots` {none}; write {SLOW_EXAMPLE}");
+            ApiError::conflict(message)
+        })
+    }
+}
+
 type Lent = State<Arc<Shared>>;
 
 async fn list_faults(State(shared): Lent) -> Response {
@@ -124,6 +145,7 @@ async fn install(State(shared): Lent, peer: Peer, body: Bytes) -> Result<Respons
     let request = parse::fault(&body)?;
     let cause = request.cause();
     let FaultRequest { name, fault, lease, .. } = &request;
+    shared.check_slots(name, *fault).map_err(|error| error.by(&cause))?;
     let command = shared.begin(peer, "POST /faults", json_of(&request), &cause);
     let view =
         shared.keeper.install(name, *fault, *lease).map_err(|e| lease_error(&e).by(&cause))?;
@@ -172,3 +194,5 @@ fn lease_error(refusal: &LeaseRefusal) -> ApiError {
         LeaseRefusal::NotInForce(_) => ApiError::not_found(message),
     }
 }
+
+const SLOW_EXAMPLE: &str = r#"{"kind":"capacity","to":0.4,"mode":"slow"}"#;

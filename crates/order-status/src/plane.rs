@@ -117,6 +117,11 @@ impl ServerControl for Lent {
         self.tier.set_effect(effect);
     }
 
+    fn limiter(&self) -> LimiterPatch {
+        let limiter = LimiterPatch::to(&self.tier.limiter());
+        wall::patch_to_wall(limiter, self.tier.clock.scale())
+    }
+
     fn patch_limiter(&self, patch: LimiterPatch) -> Result<(), String> {
         let patch = wall::patch_to_scenario(patch, self.tier.clock.scale());
         self.tier.patch(patch).map_err(|error| error.to_string())

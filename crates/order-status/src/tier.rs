@@ -175,6 +175,11 @@ impl Tier {
         self.restarted.subscribe()
     }
 
+    /// How the limiter is configured.
+    pub(crate) fn limiter(&self) -> LimiterConfig {
+        self.lock().limiter.config().clone()
+    }
+
     /// What becomes of a request whose caller hangs up.
     pub(crate) fn on_disconnect(&self) -> OnDisconnect {
         self.lock().limiter.config().on_disconnect

@@ -165,6 +165,10 @@ impl ServerControl for Remembering {
         Ok(format!("pulled {}", lever.name()))
     }
 
+    fn limiter(&self) -> LimiterPatch {
+        LimiterPatch::to(&locked(&self.0).limiter)
+    }
+
     fn reset(&self) {
         let mut told = locked(&self.0);
         (told.limiter, told.admitted) = (limiter(), Ratio::ONE);
