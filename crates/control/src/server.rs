@@ -4,7 +4,7 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, patch};
 use bytes::Bytes;
-use goodput_policy::fault::Effect;
+use goodput_policy::fault::{Effect, FaultKind};
 use goodput_policy::lever::{Lever, LeverTarget};
 use goodput_policy::limiter::LimiterPatch;
 use http::StatusCode;
@@ -252,6 +252,24 @@ impl Shared {
     }
 }
 
+impl Shared {
+    /// Checks that a fault which is to take slots away takes one at least, besides those that the
+    /// faults in force have taken. A name that is in use is for the keeper to refuse.
+    fn check_slots(&self, name: &str, fault: FaultKind) -> Result<(), ApiError> {
+        let faults = self.keeper.faults();
+        let Some(slots) = self.control.limiter().slots else { return Ok(()) };
+        if faults.iter().any(|other| other.name == name) {
+            return Ok(());
+        }
+        let effect = faults.iter().fold(Effect::NONE, |sum, other| sum.and(other.fault));
+        let checked = effect.check_slots(fault, slots);
+        checked.map_err(|none| {
+            let message = format!("a fault of mode `slots` {none}; write {SLOW_EXAMPLE}");
+            ApiError::conflict(message)
+        })
+    }
+}
+
 type Lent = State<Arc<Shared>>;
 
 async fn list_faults(State(shared): Lent) -> Response {
@@ -263,6 +281,7 @@ async fn install(State(shared): Lent, peer: Peer, body: Bytes) -> Result<Respons
     let request = parse::fault(&body)?;
     let cause = request.cause();
     shared.check_run(&cause)?;
+    shared.check_slots(&request.name, request.fault).map_err(|error| error.by(&cause))?;
     let command = shared.begin(peer, "POST /faults", json_of(&request), &cause);
     let view = shared.keeper.install(&request).map_err(|e| lease_error(&e).by(&cause))?;
     shared.end_saying(command, &format!("fault `{}` in force: {}", view.name, view.fault));
@@ -323,3 +342,4 @@ fn lease_error(refusal: &LeaseRefusal) -> ApiError {
 
 /// The knob of the edge, beside the keys of the limiter.
 const ADMITTED: &str = "admitted";
+const SLOW_EXAMPLE: &str = r#"{"kind":"capacity","to":0.4,"mode":"slow"}"#;
