@@ -4,9 +4,9 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, patch};
 use bytes::Bytes;
-use goodput_policy::fault::Effect;
-use goodput_policy::lever::{Lever, LeverTarget};
-use goodput_policy::limiter::LimiterPatch;
+use goodput_policy::fault::{Effect, FaultKind};
+use goodput_policy::lever::{Lever, LeverTarget, NOTHING};
+use goodput_policy::limiter::{Capacity, LimiterPatch};
 use http::StatusCode;
 use serde_json::{Value, json};
 
@@ -168,6 +168,9 @@ impl Levered for Shared {
 
     fn pull(&self, lever: &Lever, cause: &Cause) -> Result<String, String> {
         let did = self.control.pull(lever)?;
+        if did.starts_with(NOTHING) {
+            return Ok(did);
+        }
         match lever {
             Lever::Limiter(patch) => {
                 self.note_patch(*patch, cause);
@@ -264,9 +267,19 @@ async fn install(State(shared): Lent, peer: Peer, body: Bytes) -> Result<Respons
     let cause = request.cause();
     shared.check_run(&cause)?;
     let command = shared.begin(peer, "POST /faults", json_of(&request), &cause);
+    check_acts(&*shared.control, request.fault).map_err(|error| error.by(&cause))?;
     let view = shared.keeper.install(&request).map_err(|e| lease_error(&e).by(&cause))?;
     shared.end_saying(command, &format!("fault `{}` in force: {}", view.name, view.fault));
     Ok((StatusCode::CREATED, axum::Json(view)).into_response())
+}
+
+/// A fault that would change nothing is refused, with what to do first.
+fn check_acts(control: &dyn ServerControl, fault: FaultKind) -> Result<(), ApiError> {
+    let LimiterPatch { capacity, slots, .. } = control.limiter();
+    let idle = fault.idle_at(capacity.unwrap_or(Capacity::Unlimited), slots.unwrap_or(1));
+    idle.map_or(Ok(()), |idle| {
+        Err(ApiError::conflict(format!("the fault would change nothing: {idle}")))
+    })
 }
 
 async fn renew(

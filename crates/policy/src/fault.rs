@@ -12,6 +12,7 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::invalid::{InvalidConfig, no_keys};
+use crate::limiter::Capacity;
 
 /// How a loss of capacity shows.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Deserialize, Serialize)]
@@ -70,6 +71,32 @@ impl FaultKind {
             }),
             Self::Capacity { .. } | Self::Stall => Ok(()),
         }
+    }
+
+    /// Why it would change nothing at a tier of that capacity and so many slots, and what to do first;
+    /// none where it can act. A stall always can: it holds what nothing else limits too.
+    pub fn idle_at(&self, capacity: Capacity, slots: u32) -> Option<String> {
+        let Self::Capacity { to, mode } = self else { return None };
+        if *to == Ratio::ONE {
+            return Some(
+                "a cut to 100% takes nothing away; write a lesser share, such as 40%".into(),
+            );
+        }
+        if capacity == Capacity::Unlimited {
+            return Some(
+                "the capacity is unlimited, and a share of that is unlimited too; set a capacity first, \
+                 such as `goodput lever limiter --capacity 100`, or stall the server"
+                    .into(),
+            );
+        }
+        let left = (f64::from(slots) * to.get()).round().max(1.0);
+        (*mode == CapacityMode::Slots && left >= f64::from(slots)).then(|| {
+            format!(
+                "{to} of {slots} {} rounds to {slots}; cut deeper, or slow the service down \
+                 instead (`--mode slow`, in a file mode = \"slow\")",
+                if slots == 1 { "slot" } else { "slots" }
+            )
+        })
     }
 }
 
@@ -253,6 +280,32 @@ mod tests {
         assert_eq!(table.effect(), Effect { speed: 0.25, slots: 0.4, stalled: false });
         table.install(Timestamp::ZERO, "d", FaultKind::Stall, LEASE).unwrap();
         assert!(table.effect().stalled);
+    }
+
+    #[test]
+    fn a_cut_that_takes_nothing_away_is_idle_and_says_what_to_do() {
+        use CapacityMode::{Slots, Slow};
+        let limited = Capacity::Limited(goodput_clock::Rate::new(100.0).unwrap());
+        for (kind, capacity, slots, idle) in [
+            (cut(0.4, Slow), limited, 10, None),
+            (cut(0.4, Slow), limited, 1, None),
+            (cut(0.4, Slots), limited, 10, None),
+            (cut(0.5, Slots), limited, 2, None),
+            (FaultKind::Stall, limited, 1, None),
+            (FaultKind::Stall, Capacity::Unlimited, 1, None),
+            (cut(0.4, Slow), Capacity::Unlimited, 10, Some("lever limiter --capacity 100")),
+            (cut(0.4, Slots), Capacity::Unlimited, 10, Some("lever limiter --capacity 100")),
+            (cut(1.0, Slow), limited, 10, Some("such as 40%")),
+            (cut(0.05, Slots), limited, 1, Some("5% of 1 slot rounds to 1")),
+            (cut(0.97, Slots), limited, 10, Some("97% of 10 slots rounds to 10")),
+        ] {
+            let found = kind.idle_at(capacity, slots);
+            let fits = match (&found, idle) {
+                (Some(found), Some(idle)) => found.contains(idle),
+                (found, idle) => found.is_none() && idle.is_none(),
+            };
+            assert!(fits, "{kind} at {slots} slots: {found:?}");
+        }
     }
 
     #[test]
