@@ -37,6 +37,9 @@ pub(crate) fn answer(question: &Question<'_>) -> Result<Exit, Failure> {
     let mut arms = question.loaded.arms(&question.arms.arms)?;
     let _place = publish::check(question.output)?;
     let seed = question.engine.seed_or(&question.loaded.plan.scenario);
+    if question.engine.engine == Engine::Simulator {
+        question.loaded.warn_of_ignored(arms.iter().map(|arm| Some(arm.name.as_str())));
+    }
     for arm in &mut arms {
         arm.scenario.seed = seed;
     }

@@ -256,7 +256,8 @@ A fault stays in force only while its lease is renewed. `cut` and `stall` renew 
 passed and revert it then, or on Ctrl-C; with --detach they leave it to a lease of that length. The \
 server gives each fault an id, by which it is renewed and reverted: another's of the same name is left \
 alone. `clear` ends whichever fault has the name; `reset` what you have put there (you are $USER), with \
---all everybody's, and the lease of a run. Durations here are wall time.
+--all everybody's, and the lease of a run. A cut that would change nothing, as where the capacity is \
+unlimited, is refused. Durations here are wall time.
 
 ",
     short_exit_codes!()
@@ -286,8 +287,8 @@ pub(crate) const LEVER: &str = concat!(
   goodput lever limiter --queue-limit 150 --drop-expired true
 
 shed-queue, admit, restart and limiter act on a server (http://127.0.0.1:9901 by default); budget, \
-retries and rate act on a load generator (http://127.0.0.1:9902). The state read back is printed. \
-Durations and rates here are wall time.
+retries and rate act on a load generator (http://127.0.0.1:9902). The state read back is printed; a \
+lever that finds nothing to change says so, and exits with 0. Durations and rates here are wall time.
 
 ",
     "Exit codes:

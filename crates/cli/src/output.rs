@@ -49,6 +49,11 @@ pub(crate) fn note(line: impl Display) {
     let _ = writeln!(io::stderr(), "{line}");
 }
 
+/// Writes a warning to stderr.
+pub(crate) fn warning(warning: impl Display) {
+    note(format_args!("warning: {warning}"));
+}
+
 /// Writes an error to stderr.
 pub(crate) fn error(error: impl Display) {
     note(format_args!("error: {error}"));

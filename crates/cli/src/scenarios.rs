@@ -1,5 +1,6 @@
 //! Finds scenarios: a file, or one that comes with goodput, by its name.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::io::ErrorKind;
 use std::path::Path;
@@ -8,12 +9,12 @@ use goodput_clock::{Scale, Seed};
 use goodput_runlog::EngineKind;
 use goodput_scenario::builtin::{self, Builtin};
 use goodput_scenario::numbers::Numbers;
-use goodput_scenario::{Arm, Plan, Scenario};
+use goodput_scenario::{Arm, Plan, Scenario, ignored_by_the_simulator};
 
 use crate::args::{ChosenArgs, Engine};
 use crate::engine;
 use crate::exit::Failure;
-use crate::input;
+use crate::{input, output};
 
 /// A scenario file that was read and is valid.
 #[derive(Clone, Debug)]
@@ -51,6 +52,15 @@ impl Loaded {
         }
     }
 
+    /// Says which keys that are written, above the arms or in these, the simulator does not carry
+    /// out: a line each, to stderr.
+    pub(crate) fn warn_of_ignored<'a>(&self, arms: impl IntoIterator<Item = Option<&'a str>>) {
+        let ignored = arms.into_iter().flat_map(|arm| ignored_by_the_simulator(&self.text, arm));
+        for ignored in ignored.collect::<BTreeSet<_>>() {
+            output::warning(format_args!("{}:{ignored}", self.file));
+        }
+    }
+
     /// The numbers of the same, to be varied.
     pub(crate) fn numbers(&self, arm: Option<&str>) -> Result<Numbers, Failure> {
         Numbers::of(&self.file, &self.text, arm).map_err(Failure::usage)
@@ -76,14 +86,18 @@ impl Loaded {
 impl ChosenArgs {
     /// How the scenario is named, which arm of it is meant, and that arm with its seed.
     pub(crate) fn scenario(&self) -> Result<(String, Option<String>, Scenario), Failure> {
-        let Loaded { asked, plan, .. } = load(&self.scenario)?;
+        let loaded = load(&self.scenario)?;
+        let Loaded { asked, plan, .. } = &loaded;
         let arm = match &self.arm {
             Some(name) => Some(plan.arm(name).map_err(Failure::usage)?),
             None => plan.arms.iter().find(|arm| arm.control),
         };
         let mut scenario = arm.map_or(&plan.scenario, |arm| &arm.scenario).clone();
         scenario.seed = self.seed.map_or(scenario.seed, Seed);
-        Ok((asked, arm.map(|arm| arm.name.clone()), scenario))
+        if self.engine == Engine::Simulator {
+            loaded.warn_of_ignored([arm.map(|arm| arm.name.as_str())]);
+        }
+        Ok((asked.clone(), arm.map(|arm| arm.name.clone()), scenario))
     }
 
     /// Refuses what has no effect.

@@ -3,6 +3,7 @@
 use goodput_scenario::numbers::{Number, Numbers, Unit};
 
 use crate::exit::Failure;
+use crate::output;
 
 /// A path with a range, as it was written.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -79,6 +80,16 @@ impl Written {
 }
 
 impl Varied<'_> {
+    /// Says where the simulator does not carry out what is varied.
+    pub(crate) fn warn_of_ignored(&self, flag: &str) {
+        if let Some(instead) = self.number.ignored_by_the_simulator() {
+            let path = &self.number.path;
+            output::warning(format_args!(
+                "{flag} `{path}` has no effect in the simulator: {instead}"
+            ));
+        }
+    }
+
     /// Equally distant values over the range, each once.
     pub(crate) fn values(&self, default_count: usize) -> Vec<f64> {
         let steps = self.count.unwrap_or(default_count).max(2) - 1;

@@ -75,6 +75,27 @@ fn a_detached_fault_is_listed_and_cleared_and_reset() {
 }
 
 #[test]
+fn a_fault_that_cannot_act_is_refused_with_what_to_do_first() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Running::server(dir.path());
+    let control = server.url("control");
+    let run =
+        |words: &[&str]| goodput_in(dir.path(), &[words, &["--control", &control][..]].concat());
+    let cut = |to: &'static str| ["fault", "cut", "--to", to, "--for", "60s"];
+    run(&cut("100%")).assert_code(2).assert_error(&["change nothing", "such as 40%"]);
+    run(&["lever", "limiter", "--capacity", "unlimited"]).assert_code(0);
+    let first = "goodput lever limiter --capacity 100";
+    run(&cut("40%")).assert_code(2).assert_error(&["unlimited", first]);
+    run(&[&cut("40%")[..], &["--detach"]].concat()).assert_code(2).assert_error(&[first]);
+    assert!(run(&["fault", "list"]).stdout.contains("none in force"));
+    run(&["fault", "stall", "--for", "60s", "--detach"]).assert_code(0);
+    run(&["fault", "clear", "stall"]).assert_code(0);
+    run(&["lever", "limiter", "--capacity", "100", "--slots", "1"]).assert_code(0);
+    let slots = [&cut("40%")[..], &["--mode", "slots"]].concat();
+    run(&slots).assert_code(2).assert_error(&["rounds to 1", "--mode slow"]);
+}
+
+#[test]
 fn levers_of_a_server_are_pulled_and_the_state_is_read_back() {
     let dir = tempfile::tempdir().unwrap();
     let server = Running::server(dir.path());
@@ -82,7 +103,14 @@ fn levers_of_a_server_are_pulled_and_the_state_is_read_back() {
     let run = |words: &[&str]| {
         goodput_in(dir.path(), &[&["lever"], words, &["--control", &control][..]].concat())
     };
-    run(&["shed-queue"]).assert_code(0);
+    let found_nothing = |words: &[&str]| {
+        let pulled = run(words);
+        let stdout = &pulled.assert_code(0).stdout;
+        assert!(stdout.starts_with("nothing to change: "), "{words:?}: {stdout}");
+    };
+    found_nothing(&["shed-queue"]);
+    found_nothing(&["admit", "100%"]);
+    found_nothing(&["limiter", "--slots", "10"]);
     assert!(run(&["admit", "20%"]).assert_code(0).stdout.contains("admitted     20 %"));
     assert!(run(&["restart"]).assert_code(0).stdout.contains("server"));
     let limiter = ["limiter", "--queue-limit", "150", "--capacity", "50", "--drop-expired", "true"];
@@ -142,6 +170,10 @@ fn a_load_takes_levers_and_stops_at_a_signal() {
     assert!(by_variable.contains("rate         30.0/s"), "{by_variable}");
     assert!(run(&["budget", "sre-ratio"]).assert_code(0).stdout.contains("budget sre-ratio"));
     assert!(run(&["retries", "0"]).assert_code(0).stdout.contains("0 retries"));
+    for words in [["retries", "0"], ["budget", "sre-ratio"]] {
+        let pulled = run(&words);
+        assert!(pulled.assert_code(0).stdout.starts_with("nothing to change: "), "{pulled:#?}");
+    }
     run(&["shed-queue"]).assert_code(2).assert_error(&["server"]);
     load.signal("TERM");
     let ended = load.end();

@@ -183,3 +183,39 @@ fn an_interrupted_map_keeps_the_cells_that_are_done() {
     assert_eq!(csv.lines().count(), 1 + 120 * 120);
     assert!(csv.lines().any(|row| row.ends_with(",,,")), "every cell was done");
 }
+
+/// A line each on stderr, by key and engine; neither the exit code nor the JSON changes.
+#[test]
+fn keys_that_the_simulator_does_not_carry_out_are_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let text = SMALL.replace("[[client.layer]]", "[client]\npool = \"fifo\"\n[[client.layer]]")
+        + "set.client.connect_rate = 5000\n";
+    fs::write(dir.path().join("ignored.toml"), text).unwrap();
+    let pool = "warning: ignored.toml:5: `client.pool` has no effect in the simulator: ";
+    let rate = "`client.connect_rate` has no effect in the simulator: ";
+    for (question, of_the_arm) in [
+        ("run ignored.toml --engine simulator", false),
+        ("run ignored.toml --arm drop-expired --engine simulator", true),
+        ("compare ignored.toml --engine simulator", true),
+        ("boundary ignored.toml --vary fault.for=2s..40s --seeds 1 --engine simulator", false),
+        ("map ignored.toml --x load.rate=10..55:2 --y fault.for=2s..30s:2", false),
+        ("map ignored.toml --x client.connect_rate=9..55:2 --y fault.for=2s..30s:2", true),
+        ("drill ignored.toml --action restart --seeds 1", false),
+        ("hysteresis ignored.toml --dwell 20s --patience 1m --arm drop-expired", true),
+    ] {
+        let quiet = format!("{question} --format json --quiet");
+        let told = ask(dir.path(), &quiet);
+        let lines: Vec<_> = told.stderr.lines().collect();
+        assert!(lines.first().is_some_and(|line| line.starts_with(pool)), "{question}: {told:#?}");
+        assert_eq!(lines.iter().any(|line| line.contains(rate)), of_the_arm, "{told:#?}");
+        assert_eq!(lines.len(), 1 + usize::from(of_the_arm), "{question}: {told:#?}");
+        let plain = ask(dir.path(), &quiet.replace("ignored.toml", "small.toml"));
+        assert_eq!(told.code, plain.code, "{question}: {told:#?}");
+        let warned = plain.stderr.contains("warning");
+        assert_eq!(warned, question.contains("--x client.connect_rate"), "{plain:#?}");
+        json(&told);
+    }
+    let valid = ask(dir.path(), "validate ignored.toml small.toml");
+    assert_eq!(valid.assert_code(0).stderr.matches("has no effect in the simulator").count(), 2);
+    assert_eq!(valid.stdout.lines().count(), 2, "{valid:#?}");
+}

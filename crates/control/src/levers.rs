@@ -7,7 +7,7 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use bytes::Bytes;
-use goodput_policy::lever::{Lever, LeverTarget};
+use goodput_policy::lever::{Lever, LeverTarget, NOTHING};
 use serde_json::json;
 
 use crate::api::{Cause, Pulled, ResetScope};
@@ -53,7 +53,12 @@ async fn pull<P: Levered>(
     let command = process.begin(peer, format!("POST /levers/{name}"), what, &cause);
     let did = process.pull(&lever, &cause);
     let did = did.map_err(|error| ApiError::bad_request(error).by(&cause))?;
-    let state = process.end_saying(command, &format!("lever {name}: {did}"));
+    // What changed nothing is no news to whoever watches.
+    let state = if did.starts_with(NOTHING) {
+        process.end_quietly(command)
+    } else {
+        process.end_saying(command, &format!("lever {name}: {did}"))
+    };
     Ok(axum::Json(Pulled { lever: name, did, state }).into_response())
 }
 

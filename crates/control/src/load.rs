@@ -5,7 +5,7 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use bytes::Bytes;
-use goodput_policy::lever::{Lever, LeverTarget};
+use goodput_policy::lever::{Lever, LeverTarget, NOTHING};
 use serde_json::{Value, json};
 
 use crate::api::{Cause, Held, LoadState, Owner, RunRequest, RunView};
@@ -133,6 +133,9 @@ impl Levered for Shared {
 
     fn pull(&self, lever: &Lever, cause: &Cause) -> Result<String, String> {
         let did = self.control.pull(lever)?;
+        if did.starts_with(NOTHING) {
+            return Ok(did);
+        }
         let knob = if matches!(lever, Lever::Rate { .. }) { RATE } else { LAYERS };
         self.touched().note(&cause.owner(), [knob.to_owned()]);
         Ok(did)

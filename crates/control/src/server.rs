@@ -5,8 +5,8 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, patch};
 use bytes::Bytes;
 use goodput_policy::fault::{Effect, FaultKind};
-use goodput_policy::lever::{Lever, LeverTarget};
-use goodput_policy::limiter::LimiterPatch;
+use goodput_policy::lever::{Lever, LeverTarget, NOTHING};
+use goodput_policy::limiter::{Capacity, LimiterPatch};
 use http::StatusCode;
 use serde_json::{Value, json};
 
@@ -168,6 +168,9 @@ impl Levered for Shared {
 
     fn pull(&self, lever: &Lever, cause: &Cause) -> Result<String, String> {
         let did = self.control.pull(lever)?;
+        if did.starts_with(NOTHING) {
+            return Ok(did);
+        }
         match lever {
             Lever::Limiter(patch) => {
                 self.note_patch(*patch, cause);
@@ -283,9 +286,18 @@ async fn install(State(shared): Lent, peer: Peer, body: Bytes) -> Result<Respons
     shared.check_run(&cause)?;
     shared.check_slots(&request.name, request.fault).map_err(|error| error.by(&cause))?;
     let command = shared.begin(peer, "POST /faults", json_of(&request), &cause);
+    check_acts(&*shared.control, request.fault).map_err(|error| error.by(&cause))?;
     let view = shared.keeper.install(&request).map_err(|e| lease_error(&e).by(&cause))?;
     shared.end_saying(command, &format!("fault `{}` in force: {}", view.name, view.fault));
     Ok((StatusCode::CREATED, axum::Json(view)).into_response())
+}
+
+/// A fault that would change nothing is refused, with what to do first.
+fn check_acts(control: &dyn ServerControl, fault: FaultKind) -> Result<(), ApiError> {
+    let idle = fault.idle_at(control.limiter().capacity.unwrap_or(Capacity::Unlimited));
+    idle.map_or(Ok(()), |idle| {
+        Err(ApiError::conflict(format!("the fault would change nothing: {idle}")))
+    })
 }
 
 async fn renew(

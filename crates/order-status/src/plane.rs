@@ -123,11 +123,19 @@ impl ServerControl for Lent {
         let lever = wall::lever_to_scenario(lever, self.tier.clock.scale());
         match &lever {
             Lever::ShedQueue => return Ok(lever.did(self.tier.shed_queue(), 0)),
+            Lever::Admit { share, hold, .. } if self.tier.admits(*share, *hold) => {
+                return Ok(lever.found_nothing());
+            }
             Lever::Admit { share, hold, ramp } => self.tier.admit(*share, *hold, *ramp),
             Lever::Restart => {
                 let connections = self.connections.load(Ordering::Relaxed);
                 let requests = self.restart();
                 return Ok(lever.did(requests, connections));
+            }
+            Lever::Limiter(patch)
+                if self.tier.limiter().patched(*patch) == Ok(self.tier.limiter()) =>
+            {
+                return Ok(lever.found_nothing());
             }
             Lever::Limiter(patch) => {
                 self.tier.patch(*patch).map_err(|error| error.to_string())?;

@@ -232,6 +232,11 @@ impl Tier {
         });
     }
 
+    /// Whether that share is admitted already, now and later.
+    pub(crate) fn admits(&self, share: Ratio, hold: Option<Duration>) -> bool {
+        self.lock().edge.is_at(self.clock.now(), share, hold)
+    }
+
     /// Refuses everything that waits and says how many there were.
     pub(crate) fn shed_queue(&self) -> usize {
         self.with_core(|core, now| core.limiter.shed_queue(now))

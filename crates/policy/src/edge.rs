@@ -29,6 +29,12 @@ impl Edge {
         self.hold = hold.map(|hold| (now + hold, ramp));
     }
 
+    /// Whether it is as [`admit`](Self::admit) would have it, now and later.
+    pub fn is_at(&self, now: Timestamp, share: Ratio, hold: Option<Duration>) -> bool {
+        let stays = self.hold.is_none() && hold.is_none();
+        self.share(now) == share && (share == Ratio::ONE || stays)
+    }
+
     /// Whether the attempt that arrives now is admitted.
     pub fn on_arrival(&mut self, now: Timestamp) -> bool {
         let share = self.share(now);
@@ -84,6 +90,21 @@ mod tests {
         assert!(admitted(&mut edge, 100_000).abs() < 1e-9);
         edge.admit(Timestamp::from_secs(100_000), Ratio::ONE, None, Duration::ZERO);
         assert!((admitted(&mut edge, 100_000) - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn it_is_at_a_share_that_holds_as_long() {
+        let mut edge = Edge::new(Seed(1).stream("edge"));
+        let (now, half) = (Timestamp::from_secs(10), Ratio::new(0.5).unwrap());
+        assert!(edge.is_at(now, Ratio::ONE, None) && edge.is_at(now, Ratio::ONE, Some(SECOND)));
+        assert!(!edge.is_at(now, half, None));
+        edge.admit(now, half, Some(SECOND), SECOND);
+        // It is at a half, but not for good; nor is it back for good before the ramp has ended.
+        assert!(!edge.is_at(now, half, None) && !edge.is_at(now, half, Some(SECOND)));
+        assert!(!edge.is_at(Timestamp::from_secs(11), Ratio::ONE, None));
+        assert!(edge.is_at(Timestamp::from_secs(12), Ratio::ONE, None));
+        edge.admit(now, half, None, Duration::ZERO);
+        assert!(edge.is_at(now, half, None) && !edge.is_at(now, half, Some(SECOND)));
     }
 
     #[test]

@@ -12,6 +12,7 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::invalid::{InvalidConfig, no_keys};
+use crate::limiter::Capacity;
 
 /// How a loss of capacity shows.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Deserialize, Serialize)]
@@ -70,6 +71,26 @@ impl FaultKind {
             }),
             Self::Capacity { .. } | Self::Stall => Ok(()),
         }
+    }
+
+    /// Why it would change nothing at a tier of that capacity, and what to do first; none where it can act. A
+    /// stall always can: it holds what nothing else limits too. Whether a cut by slots takes one is for
+    /// [`Effect::check_slots`].
+    pub fn idle_at(&self, capacity: Capacity) -> Option<String> {
+        let Self::Capacity { to, .. } = self else { return None };
+        if *to == Ratio::ONE {
+            return Some(
+                "a cut to 100% takes nothing away; write a lesser share, such as 40%".into(),
+            );
+        }
+        if capacity == Capacity::Unlimited {
+            return Some(
+                "the capacity is unlimited, and a share of that is unlimited too; set a capacity first, \
+                 such as `goodput lever limiter --capacity 100`, or stall the server"
+                    .into(),
+            );
+        }
+        None
     }
 }
 
@@ -303,6 +324,28 @@ mod tests {
         assert_eq!(one_is_left.check_slots(slots(0.4), 2).unwrap_err().working, 1);
         assert_eq!(one_is_left.check_slots(cut(0.05, CapacityMode::Slow), 2), Ok(()));
         assert_eq!(one_is_left.check_slots(FaultKind::Stall, 2), Ok(()));
+    }
+
+    #[test]
+    fn a_cut_that_takes_nothing_away_is_idle_and_says_what_to_do() {
+        use CapacityMode::{Slots, Slow};
+        let limited = Capacity::Limited(goodput_clock::Rate::new(100.0).unwrap());
+        for (kind, capacity, idle) in [
+            (cut(0.4, Slow), limited, None),
+            (cut(0.4, Slots), limited, None),
+            (FaultKind::Stall, limited, None),
+            (FaultKind::Stall, Capacity::Unlimited, None),
+            (cut(0.4, Slow), Capacity::Unlimited, Some("lever limiter --capacity 100")),
+            (cut(0.4, Slots), Capacity::Unlimited, Some("lever limiter --capacity 100")),
+            (cut(1.0, Slow), limited, Some("such as 40%")),
+        ] {
+            let found = kind.idle_at(capacity);
+            let fits = match (&found, idle) {
+                (Some(found), Some(idle)) => found.contains(idle),
+                (found, idle) => found.is_none() && idle.is_none(),
+            };
+            assert!(fits, "{kind}: {found:?}");
+        }
     }
 
     #[test]

@@ -115,22 +115,39 @@ impl Lever {
     /// What it did once it was pulled, in words. `requests` were refused or dropped by it, and
     /// `connections` were dropped.
     pub fn did(&self, requests: usize, connections: usize) -> String {
-        let at = |layer: &Option<String>| {
-            layer.as_ref().map_or_else(|| "all layers".to_owned(), |name| format!("layer `{name}`"))
-        };
         match self {
+            Self::ShedQueue if requests == 0 => format!("{NOTHING}nobody waits in the queue"),
             Self::ShedQueue => format!("refused {requests} requests"),
             Self::Admit { share, .. } => format!("admits {share} of the traffic"),
             Self::Restart => {
                 format!("dropped {requests} requests and {connections} connections")
             }
             Self::Limiter(patch) => format!("the limiter now has {}", patch.in_words()),
-            Self::Budget { layer, budget } => format!("budget is now {budget} at {}", at(layer)),
+            Self::Budget { layer, budget } => {
+                format!("budget is now {budget} at {}", at(layer.as_deref()))
+            }
             Self::Retries { layer, retries } => {
-                format!("retries are now {retries} at {}", at(layer))
+                format!("retries are now {retries} at {}", at(layer.as_deref()))
             }
             Self::Rate { rate } => format!("rate is now {rate}"),
         }
+    }
+
+    /// What it says where everything is as it would have it already.
+    pub fn found_nothing(&self) -> String {
+        let found = match self {
+            Self::ShedQueue => return self.did(0, 0),
+            Self::Restart | Self::Rate { .. } => "it is so already".to_owned(),
+            Self::Admit { share, .. } => format!("{share} of the traffic is admitted already"),
+            Self::Limiter(_) => "the limiter is so already".to_owned(),
+            Self::Budget { layer, budget } => {
+                format!("the budget is {budget} at {} already", at(layer.as_deref()))
+            }
+            Self::Retries { layer, retries } => {
+                format!("retries are {retries} at {} already", at(layer.as_deref()))
+            }
+        };
+        format!("{NOTHING}{found}")
     }
 
     /// Checks what the types cannot.
@@ -169,6 +186,13 @@ impl Lever {
     }
 }
 
+fn at(layer: Option<&str>) -> String {
+    layer.map_or_else(|| "all layers".to_owned(), |name| format!("layer `{name}`"))
+}
+
+/// How what a lever says begins where it changed nothing.
+pub const NOTHING: &str = "nothing to change: ";
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -206,6 +230,24 @@ mod tests {
             let read = lever(json).unwrap();
             assert_eq!(serde_json::to_string(&read).unwrap(), json);
             assert_eq!(read.validate(), Ok(()));
+        }
+    }
+
+    #[test]
+    fn a_lever_that_changes_nothing_says_so() {
+        assert_eq!(Lever::ShedQueue.did(0, 0), "nothing to change: nobody waits in the queue");
+        assert_eq!(Lever::ShedQueue.did(3, 0), "refused 3 requests");
+        for (json, found) in [
+            (r#"{"lever":"admit","share":1}"#, "100% of the traffic is admitted already"),
+            (r#"{"lever":"limiter","slots":1}"#, "the limiter is so already"),
+            (r#"{"lever":"retries","retries":3}"#, "retries are 3 at all layers already"),
+            (
+                r#"{"lever":"budget","layer":"a","budget":"off"}"#,
+                "the budget is off at layer `a` already",
+            ),
+        ] {
+            let said = lever(json).unwrap().found_nothing();
+            assert_eq!(said, format!("{NOTHING}{found}"), "{json}");
         }
     }
 

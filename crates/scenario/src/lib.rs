@@ -18,3 +18,4 @@ pub use model::{
     Arm, Arrivals, Client, Expectations, ExpectedVerdict, Load, Plan, PlannedFault, PlannedLever,
     Protocol, RateChange, RequestTemplate, Scenario, Tier,
 };
+pub use parse::{Ignored, ignored_by_the_simulator};

@@ -163,6 +163,12 @@ impl Number {
         self.unit.read(text).map_err(|problem| format!("{}: {problem}", self.path))
     }
 
+    /// What the simulator does instead of what it says, such as with `client.max_connections`; none
+    /// where it carries it out.
+    pub fn ignored_by_the_simulator(&self) -> Option<&'static str> {
+        parse::instead_of(&self.place.to_string())
+    }
+
     /// Whether a greater value ends the trigger later.
     fn moves_the_trigger(&self) -> bool {
         let key = self.place.to_string();

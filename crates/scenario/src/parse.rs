@@ -6,6 +6,7 @@
 //! that is wrong is collected on the way.
 
 mod fields;
+mod ignored;
 mod near;
 mod numbers;
 mod overlay;
@@ -23,6 +24,8 @@ use crate::model::{Arm, Plan};
 use crate::resolve::{self, ArmHead};
 use reader::{Finding, Findings};
 
+pub(crate) use ignored::instead_of;
+pub use ignored::{Ignored, ignored_by_the_simulator};
 pub(crate) use near::{hint, near};
 #[cfg(test)]
 pub(crate) use numbers::KEYS;

@@ -1,6 +1,7 @@
 //! Levers, as the timeline or a person pulls them.
 
 use goodput_policy::lever::Lever;
+use goodput_policy::limiter::{LimiterConfig, LimiterPatch};
 use goodput_runlog::{EventKind, Observer};
 
 use crate::simulation::Simulation;
@@ -44,12 +45,18 @@ impl Simulation<'_> {
                 self.settle(tier);
                 return Ok(lever.did(requests, 0));
             }
+            Lever::Admit { share, hold, .. } if self.tiers[tier].edge.is_at(now, *share, *hold) => {
+                return Ok(lever.found_nothing());
+            }
             Lever::Admit { share, hold, ramp } => {
                 self.tiers[tier].edge.admit(now, *share, *hold, *ramp);
             }
             Lever::Restart => {
                 let (requests, connections) = self.restart(tier);
                 return Ok(lever.did(requests, connections as usize));
+            }
+            Lever::Limiter(patch) if is_so(self.tiers[tier].limiter.config(), *patch) => {
+                return Ok(lever.found_nothing());
             }
             Lever::Limiter(patch) => {
                 let patched = self.tiers[tier].limiter.patch(now, *patch);
@@ -63,4 +70,9 @@ impl Simulation<'_> {
         }
         Ok(lever.did(0, 0))
     }
+}
+
+/// Whether a limiter has everything already that a patch would give it.
+fn is_so(config: &LimiterConfig, patch: LimiterPatch) -> bool {
+    config.patched(patch).as_ref() == Ok(config)
 }

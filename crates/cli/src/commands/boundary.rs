@@ -72,6 +72,10 @@ pub(crate) fn run(args: &BoundaryArgs) -> Result<Exit, Failure> {
             "--resolution: a width of nothing is never reached; write one above 0, or leave it out",
         ));
     }
+    if args.engine != Engines::Rig {
+        loaded.warn_of_ignored([args.question.arm.as_deref()]);
+        varied.warn_of_ignored("--vary");
+    }
     let cancel = signals::cancel_on_signal(signals::KEEPING)?;
     let speed = args.speed.unwrap_or(Scale::REAL);
     let subject = Subject::of(&args.question, &loaded, &numbers, speed, &cancel)?;

@@ -46,6 +46,9 @@ pub(crate) fn run(args: &MapArgs) -> Result<Exit, Failure> {
     let numbers = loaded.numbers(args.question.arm.as_deref())?;
     let x = args.x.find("--x", &numbers, vary::around_written)?;
     let y = args.y.find("--y", &numbers, vary::around_written)?;
+    loaded.warn_of_ignored([args.question.arm.as_deref()]);
+    x.warn_of_ignored("--x");
+    y.warn_of_ignored("--y");
     let cancel = signals::cancel_on_signal(signals::KEEPING)?;
     let speed = args.speed.unwrap_or(Scale::REAL);
     let subject = Subject::of(&args.question, &loaded, &numbers, speed, &cancel)?;

@@ -38,6 +38,8 @@ pub(crate) fn run(args: &ValidateArgs) -> Result<Exit, Failure> {
                     more => format!("{more} arms"),
                 };
                 output::result(&format!("{asked}: valid, {arms}"))?;
+                let arms = loaded.plan.arms.iter().map(|arm| Some(arm.name.as_str()));
+                loaded.warn_of_ignored(arms.chain([None]));
                 if args.verbose {
                     output::result(&describe(&loaded.plan))?;
                 }

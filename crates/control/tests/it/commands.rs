@@ -54,6 +54,25 @@ fn a_second_fault_of_one_name_is_a_conflict() {
 }
 
 #[test]
+fn a_fault_that_would_change_nothing_is_refused_with_what_to_do_first() {
+    let server = ToldServer::start();
+    let addr = server.addr();
+    let fault = |fault: &str| {
+        ask_json(addr, "POST", "/faults", &format!(r#"{{"name":"idle","fault":{fault}}}"#))
+    };
+    let (status, answer) = fault(r#"{"kind":"capacity","to":"100%"}"#);
+    assert_eq!((status, answer.contains("such as 40%")), (409, true), "{answer}");
+    assert_eq!(ask_json(addr, "PATCH", "/limiter", r#"{"capacity":"unlimited"}"#).0, 200);
+    let (status, answer) = fault(r#"{"kind":"capacity","to":0.4}"#);
+    assert_eq!(status, 409);
+    assert!(answer.contains("goodput lever limiter --capacity 100"), "{answer}");
+    assert!(server.audit.entries().pop().unwrap().outcome.starts_with("refused with 409"));
+    assert!(!server.is_hurt());
+    assert_eq!(fault(r#"{"kind":"stall"}"#).0, 201, "what nothing limits is held all the same");
+    assert!(server.effect().stalled);
+}
+
+#[test]
 fn a_name_with_odd_characters_can_be_ended() {
     let server = ToldServer::start();
     let addr = server.addr();

@@ -125,6 +125,9 @@ impl Layers {
     ///
     /// Where it names a layer that is not there, or is a lever of something else.
     pub fn pull(&mut self, lever: &Lever) -> Result<String, String> {
+        if !self.would_change(lever) {
+            return Ok(lever.found_nothing());
+        }
         let (layer, found) = match lever {
             Lever::Budget { layer, budget } => (layer, self.set_budget(layer.as_deref(), *budget)),
             Lever::Retries { layer, retries } => {
@@ -144,6 +147,23 @@ impl Layers {
         let names: Vec<_> = self.configs.iter().map(|layer| format!("`{}`", layer.name)).collect();
         let layer = layer.as_deref().unwrap_or_default();
         Err(format!("there is no layer `{layer}`; there is {}", names.join(", ")))
+    }
+
+    /// Whether the lever finds a layer that is not as it would have it. A layer that is not there and a
+    /// lever of something else are found out later.
+    fn would_change(&self, lever: &Lever) -> bool {
+        let (layer, is_so): (_, &dyn Fn(&LayerConfig) -> bool) = match lever {
+            Lever::Budget { layer, budget } => (layer, &|config| config.budget == *budget),
+            Lever::Retries { layer, retries } => (layer, &|config| config.retries == *retries),
+            Lever::ShedQueue
+            | Lever::Admit { .. }
+            | Lever::Restart
+            | Lever::Limiter(_)
+            | Lever::Rate { .. } => return true,
+        };
+        let mut named = self.configs.iter().filter(|config| is_named(config, layer.as_deref()));
+        let none = named.clone().next().is_none();
+        none || !named.all(is_so)
     }
 
     /// Sets how often a layer retries, or all of them where `layer` is none; false where no layer has

@@ -4,7 +4,8 @@ use proptest::prelude::*;
 use super::*;
 use crate::attempt::RetryOn;
 use crate::backoff::{Backoff, Jitter};
-use crate::budget::{BudgetConfig, Finagle, SreRatio};
+use crate::budget::{BudgetConfig, Finagle, SreRatio, TokenBucket};
+use crate::lever::{Lever, NOTHING};
 
 const SECOND: Duration = Duration::from_secs(1);
 const TIMEOUT: AttemptResult = AttemptResult::Failure(FailureClass::Timeout);
@@ -338,4 +339,24 @@ fn sustained_attempts_multiply_over_layers_and_a_budget_makes_them_few() {
     close(&two, 8.0);
     assert!(two.set_budget(Some("outer"), BudgetConfig::SreRatio(SreRatio::default())));
     close(&two, 2.2);
+}
+
+#[test]
+fn a_lever_that_finds_every_layer_so_says_so_and_leaves_the_budget_as_spent_as_it_is() {
+    let mut two =
+        layers(vec![layer("outer", None, 3, SECOND), layer("inner", Some(SECOND), 1, SECOND)], 1);
+    let retries =
+        |layer: Option<&str>, retries| Lever::Retries { layer: layer.map(str::to_owned), retries };
+    let mut said = |lever: &Lever| two.pull(lever).unwrap();
+    assert!(said(&retries(Some("inner"), 1)).starts_with(NOTHING));
+    assert_eq!(said(&retries(None, 3)), "retries are now 3 at all layers");
+    assert!(said(&retries(None, 3)).starts_with(NOTHING));
+    let budget = BudgetConfig::TokenBucket(TokenBucket::default());
+    let lever = Lever::Budget { layer: Some("inner".to_owned()), budget };
+    assert!(said(&lever).starts_with("budget is now"));
+    assert!(two.budget(0, 1).try_retry(Timestamp::ZERO, FailureClass::Timeout).is_some());
+    let spent = two.tokens(Timestamp::ZERO, 1);
+    assert!(two.pull(&lever).unwrap().starts_with(NOTHING));
+    assert!((two.tokens(Timestamp::ZERO, 1) - spent).abs() < 1e-9 && spent < 10.0);
+    assert!(two.pull(&retries(Some("nope"), 3)).unwrap_err().contains("`inner`"));
 }
