@@ -11,6 +11,7 @@ mod headline;
 mod levers;
 mod log;
 mod metrics;
+mod others;
 #[cfg(target_os = "linux")]
 mod processes;
 mod support;

@@ -91,7 +91,7 @@ fn a_restart_by_somebody_else() {
     });
     is_inconclusive(
         &ran,
-        DoubtKind::Engine,
+        DoubtKind::ByOthers,
         "somebody acted on `order-status`, and not this run: lever restart",
     );
 }
