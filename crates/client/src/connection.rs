@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
-use goodput_policy::attempt::{Reply, Transport};
+use goodput_policy::attempt::Transport;
 use http::Response;
 use http_body_util::Full;
 use hyper::body::{Body, Incoming};
@@ -21,7 +21,7 @@ use crate::client::Shared;
 use crate::core::{Ended, Job};
 use crate::observer::Observer;
 use crate::pool::ConnectionId;
-use crate::request::{Answer, result_of, was_turned_away};
+use crate::request::{Answer, reply_of, result_of, was_turned_away};
 use crate::timers::Ticket;
 
 type Http1 = http1::Connection<TokioIo<TcpStream>, Full<Bytes>>;
@@ -207,7 +207,7 @@ where
                         let (head, body) = response.into_parts();
                         let ended = Ended {
                             result: result_of(head.status, &head.headers),
-                            reply: Reply::Status(head.status.as_u16()),
+                            reply: reply_of(head.status, &head.headers),
                             turned_away: was_turned_away(&head.headers),
                             answer: None,
                             unsent: false,

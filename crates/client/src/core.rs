@@ -19,7 +19,7 @@ use crate::request::{CallEnd, Template};
 use crate::timers::{Ticket, Timers};
 
 pub(crate) use running::{Begin, Ended, Job};
-use running::{Phase, Running, is_current};
+use running::{NO_ATTEMPT, Phase, Running, is_current};
 
 /// Everything that changes while a client runs.
 #[derive(Debug)]
@@ -100,6 +100,7 @@ impl<O: Observer> Core<O> {
             began: now,
             in_line: Duration::ZERO,
             unsent: 0,
+            last: NO_ATTEMPT,
             turned_away: false,
             answer: None,
             reply: begin.reply,
@@ -205,6 +206,7 @@ impl<O: Observer> Core<O> {
             ended.result = AttemptResult::Failure(FailureClass::Timeout);
             (ended.reply, ended.turned_away) = (Reply::None(Transport::Timeout), false);
         }
+        running.last = (ended.result, ended.reply);
         running.turned_away = ended.turned_away;
         running.unsent += u32::from(ended.unsent);
         running.answer = ended.answer.or(running.answer.take());
@@ -255,6 +257,7 @@ impl<O: Observer> Core<O> {
                 outcome,
                 attempts: running.number,
                 unsent: running.unsent,
+                last: running.last,
                 answer: running.answer,
             };
             // A caller that has gone needs no answer.

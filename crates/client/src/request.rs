@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use goodput_policy::attempt::AttemptResult;
+use goodput_policy::attempt::{AttemptResult, Reply};
 use goodput_policy::deadline::{ATTEMPT_COUNT, GRPC_TIMEOUT, REFUSAL_REASON, format_grpc_timeout};
 use goodput_policy::limiter::Refusal;
 use goodput_policy::retry::Outcome;
@@ -53,8 +53,16 @@ impl Answer {
 
 /// What an answer of this status and these headers says of its attempt.
 pub(crate) fn result_of(status: StatusCode, headers: &HeaderMap) -> AttemptResult {
-    let reason = headers.get(REFUSAL_REASON).and_then(|reason| reason.to_str().ok());
-    AttemptResult::of_status(status.as_u16(), reason)
+    AttemptResult::of_status(status.as_u16(), reason_of(headers))
+}
+
+/// What an answer of this status and these headers is.
+pub(crate) fn reply_of(status: StatusCode, headers: &HeaderMap) -> Reply {
+    Reply::of_answer(status.as_u16(), reason_of(headers))
+}
+
+fn reason_of(headers: &HeaderMap) -> Option<&str> {
+    headers.get(REFUSAL_REASON).and_then(|reason| reason.to_str().ok())
 }
 
 /// Whether an answer says that a lever turned its attempt away at a server's edge.
@@ -71,6 +79,8 @@ pub struct CallEnd {
     pub attempts: u32,
     /// Of these, attempts that failed as [`crate::AttemptEnd::unsent`] says.
     pub unsent: u32,
+    /// What its last attempt came to, and what it was answered with.
+    pub last: (AttemptResult, Reply),
     /// The last answer that came, whatever its status; only where answers are kept.
     pub answer: Option<Answer>,
 }

@@ -11,7 +11,7 @@ use goodput_client::{
     WallClock,
 };
 use goodput_clock::{Rate, Scale, Seed, Timestamp};
-use goodput_policy::attempt::{FailureClass, RetryOn};
+use goodput_policy::attempt::{FailureClass, Reply, RetryOn, Transport};
 use goodput_policy::backoff::Backoff;
 use goodput_policy::budget::BudgetConfig;
 use goodput_policy::pool::PoolOrder;
@@ -90,6 +90,7 @@ async fn each_answer_and_each_silence_has_its_class() {
     for (path, expected) in [
         ("/status/200", None),
         ("/status/204", None),
+        ("/status/429", Some(FailureClass::Overloaded)),
         ("/status/503", Some(FailureClass::Overloaded)),
         ("/status/504", Some(FailureClass::Expired)),
         ("/status/404", Some(FailureClass::Error)),
@@ -117,7 +118,22 @@ async fn a_server_that_is_not_there_refuses_and_nothing_is_left() {
     let client = start(config(Target::from(addr)), Unobserved);
     let end = get(&client, "/").await;
     assert_eq!(class(&end), Some(FailureClass::Connect));
+    assert_eq!(end.last.1, Reply::None(Transport::Refused));
     assert_eq!(client.status().connections, 0);
+}
+
+#[tokio::test]
+async fn who_asks_too_much_is_retried_as_who_meets_an_overloaded_server() {
+    let server = PathServer::start();
+    let client = client(&server, |config| {
+        config.layers = vec![layer(LONG, 2)];
+        config.layers[0].retry_on = [FailureClass::Overloaded].into_iter().collect();
+    });
+    for path in ["/status/429", "/status/503"] {
+        let end = get(&client, path).await;
+        assert_eq!((class(&end), end.attempts), (Some(FailureClass::Overloaded), 3), "{path}");
+    }
+    assert_eq!(get(&client, "/status/500").await.attempts, 1);
 }
 
 #[tokio::test]

@@ -59,6 +59,7 @@ impl Observer for Fold {
         };
         let outcome = match end.reply {
             Reply::Status(status) => OutcomeKey::Status(status),
+            Reply::Upstream(transport) => OutcomeKey::Transport(transport.name_at_upstream()),
             Reply::None(transport) => OutcomeKey::Transport(transport.name()),
         };
         self.recorder.attempt_ended(end.at, failure, outcome);

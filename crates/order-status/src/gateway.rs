@@ -12,10 +12,10 @@ use axum::Router;
 use axum::body::Bytes;
 use axum::extract::{Request, State};
 use axum::response::Response;
-use goodput_client::{Answer, CallEnd, Client, Target, Unobserved};
+use goodput_client::{CallEnd, Client, Target, Unobserved};
 use goodput_clock::Timestamp;
 use goodput_control::api::UPSTREAM_UNSENT;
-use goodput_policy::attempt::{AttemptResult, FailureClass, UPSTREAM_CONNECT};
+use goodput_policy::attempt::{AttemptResult, FailureClass, Reply, Transport};
 use goodput_policy::deadline::REFUSAL_REASON;
 use goodput_policy::limiter::{OnDisconnect, Refusal};
 use goodput_policy::retry::Outcome as CallOutcome;
@@ -121,14 +121,18 @@ impl Gateway {
 
     fn answer(&self, method: &Method, end: CallEnd) -> Response {
         let metrics = &self.intake.tier.metrics;
-        let class = match end.outcome {
-            CallOutcome::Good | CallOutcome::Late => None,
-            CallOutcome::Failed { class, .. } => Some(class),
+        // The caller is told what the last attempt came to, also where a layer's time ran out while it
+        // waited for the next: an upstream that refuses did not fail to answer in time.
+        let (result, reply) = end.last;
+        let class = match (end.outcome, result) {
+            (CallOutcome::Good | CallOutcome::Late, _) => None,
+            (CallOutcome::Failed { .. }, AttemptResult::Failure(class)) => Some(class),
+            (CallOutcome::Failed { class, .. }, AttemptResult::Success) => Some(class),
         };
         let unsent = end.unsent > 0 && end.unsent == end.attempts;
         // An answer of an earlier attempt says nothing about the last.
-        let result = class.map_or(AttemptResult::Success, AttemptResult::Failure);
-        let answer = end.answer.filter(|answer| answer.result() == result);
+        let answered = matches!(reply, Reply::Status(_) | Reply::Upstream(_));
+        let answer = end.answer.filter(|_| answered);
         match class {
             None => metrics.on_finished(Outcome::Ok),
             Some(FailureClass::Overloaded) => {
@@ -140,16 +144,13 @@ impl Gateway {
             Some(FailureClass::Expired | FailureClass::Timeout) => {
                 metrics.on_upstream_refusal(UpstreamRefusal::Expired);
             }
-            Some(FailureClass::Error) if answer.as_ref().is_some_and(is_redirection) => {
-                metrics.on_finished(Outcome::Ok);
-            }
             Some(FailureClass::Connect | FailureClass::Error) => {
                 metrics.on_finished(Outcome::Error);
             }
         }
         match answer {
             Some(answer) => forward::response(method, answer),
-            None => failure(class.unwrap_or(FailureClass::Error), unsent),
+            None => failure(reply, unsent),
         }
     }
 }
@@ -174,38 +175,37 @@ impl Drop for Uncounted {
     }
 }
 
-fn is_redirection(answer: &Answer) -> bool {
-    answer.status.is_redirection()
-}
-
 /// What a caller is told where the upstream gave no answer that could be passed on; `unsent` where it
 /// was asked for none, because of the gateway's own caps.
-fn failure(class: FailureClass, unsent: bool) -> Response {
-    let (status, error, reason) = match class {
-        FailureClass::Timeout if unsent => (
-            StatusCode::GATEWAY_TIMEOUT,
-            "this gateway has as many connections to the upstream as it may",
-            UPSTREAM_UNSENT,
-        ),
-        FailureClass::Timeout => {
-            (StatusCode::GATEWAY_TIMEOUT, "the upstream gave no answer in time", "upstream-timeout")
+fn failure(reply: Reply, unsent: bool) -> Response {
+    let transport = match reply {
+        Reply::None(transport) | Reply::Upstream(transport) => transport,
+        // An answer is passed on, unless it was not kept.
+        Reply::Status(_) => Transport::Closed,
+    };
+    let error = match transport {
+        Transport::Timeout if unsent => {
+            "this gateway has as many connections to the upstream as it may"
         }
-        FailureClass::Expired => (
-            StatusCode::GATEWAY_TIMEOUT,
-            "the upstream could not answer before the deadline",
-            "upstream-expired",
-        ),
-        FailureClass::Overloaded => {
-            (StatusCode::SERVICE_UNAVAILABLE, "the upstream is overloaded", "upstream-overloaded")
-        }
-        FailureClass::Connect => {
-            (StatusCode::BAD_GATEWAY, "no connection to the upstream", UPSTREAM_CONNECT)
-        }
-        FailureClass::Error => (
-            StatusCode::BAD_GATEWAY,
-            "the upstream's answer could not be understood, or was too large",
-            "upstream-error",
-        ),
+        Transport::Timeout => "the upstream gave no answer in time",
+        Transport::Refused => "nobody listens at the upstream",
+        Transport::Unreachable => "the upstream cannot be reached",
+        Transport::Reset => "the upstream reset the connection",
+        Transport::Closed => "the upstream closed the connection before its answer was whole",
+        Transport::Malformed => "the upstream's answer is no HTTP",
+        Transport::TooLarge => "the upstream's answer is larger than this gateway passes on",
+        Transport::OwnLimit => "this gateway's own limits allow no connection to the upstream",
+    };
+    let (status, reason) = match transport {
+        Transport::Timeout if unsent => (StatusCode::GATEWAY_TIMEOUT, UPSTREAM_UNSENT),
+        Transport::Timeout => (StatusCode::GATEWAY_TIMEOUT, transport.upstream_reason()),
+        Transport::Refused
+        | Transport::Unreachable
+        | Transport::Reset
+        | Transport::Closed
+        | Transport::Malformed
+        | Transport::TooLarge
+        | Transport::OwnLimit => (StatusCode::BAD_GATEWAY, transport.upstream_reason()),
     };
     let mut response = answer::problem(status, error);
     response.headers_mut().insert(REFUSAL_REASON, HeaderValue::from_static(reason));

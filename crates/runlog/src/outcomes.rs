@@ -8,7 +8,7 @@ use crate::model::RunLog;
 pub enum OutcomeKey {
     /// With an answer of this HTTP status.
     Status(u16),
-    /// Without one; what the transport said.
+    /// Without one; what the transport said, here or at a gateway's upstream.
     Transport(&'static str),
 }
 

@@ -1,8 +1,11 @@
 //! Requests in flight at one level, in memory that is used again.
 
 use goodput_clock::Timestamp;
+use goodput_policy::attempt::{AttemptResult, Reply};
 use goodput_policy::limiter::JobId;
 use goodput_policy::retry::{Call, Layers, Step};
+
+use crate::simulation::Answer;
 
 /// Names an attempt or a wait of a request: the request's slot, and which of those that had the slot.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
@@ -25,9 +28,13 @@ pub(crate) struct Running {
     pub(crate) sent: Timestamp,
     /// For a gateway's request: the attempt that it is for.
     pub(crate) parent: Option<Key>,
-    /// Whether a lever turned its last attempt away.
-    pub(crate) turned_away: bool,
+    /// What its last attempt was answered with.
+    pub(crate) last: Answer,
 }
+
+/// What the last attempt of a request was answered with before it made any.
+const NOTHING_YET: Answer =
+    Answer { result: AttemptResult::Success, reply: Reply::Status(200), turned_away: false };
 
 /// What a request waits for.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -70,7 +77,7 @@ impl Calls {
             let step = running.call.begin_again(now, client, deadline, layers);
             (running.client, running.parent) = (client, parent);
             (running.intended, running.sent) = (now, now);
-            running.turned_away = false;
+            running.last = NOTHING_YET;
             return (slot, step);
         }
         let (call, step) = Call::begin(now, client, deadline, layers);
@@ -84,7 +91,7 @@ impl Calls {
             intended: now,
             sent: now,
             parent,
-            turned_away: false,
+            last: NOTHING_YET,
         });
         (slot, step)
     }

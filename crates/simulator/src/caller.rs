@@ -196,7 +196,7 @@ impl Simulation<'_> {
 
     /// Takes what became of the running attempt.
     fn end_attempt(&mut self, level: usize, slot: u32, answer: Answer) {
-        let Answer { result, reply, turned_away } = answer;
+        let Answer { result, reply, .. } = answer;
         let now = self.now;
         let whole = match result {
             AttemptResult::Success => true,
@@ -207,7 +207,7 @@ impl Simulation<'_> {
         let Caller { layers, calls, connections, .. } = &mut self.callers[level];
         let running = calls.get(slot);
         let open = connections.give_back(running.client, whole);
-        running.turned_away = turned_away;
+        running.last = answer;
         let step = running.call().on_result(now, result, layers);
         if level == 0 {
             let failure = match result {
@@ -246,10 +246,10 @@ impl Simulation<'_> {
 
     fn end_request(&mut self, level: usize, slot: u32, outcome: Outcome) {
         let running = self.callers[level].calls.get(slot);
-        let turned_away = running.turned_away;
+        let last = running.last;
         if let Some(parent) = running.parent {
             self.callers[level].calls.end(slot);
-            return self.on_upstream_end(level - 1, parent, outcome, turned_away);
+            return self.on_upstream_end(level - 1, parent, outcome, last);
         }
         let end = match outcome {
             Outcome::Good => RequestEnd::Good,
@@ -261,7 +261,7 @@ impl Simulation<'_> {
             intended: running.intended,
             sent: running.sent,
             attempts: running.attempts(),
-            turned_away: running.turned_away,
+            turned_away: last.turned_away,
         };
         self.recorder.request_ended(self.now, &ended);
         self.callers[level].calls.end(slot);
@@ -284,6 +284,7 @@ impl Simulation<'_> {
 const fn outcome(reply: Reply) -> OutcomeKey {
     match reply {
         Reply::Status(status) => OutcomeKey::Status(status),
+        Reply::Upstream(transport) => OutcomeKey::Transport(transport.name_at_upstream()),
         Reply::None(transport) => OutcomeKey::Transport(transport.name()),
     }
 }

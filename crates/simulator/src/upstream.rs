@@ -1,6 +1,6 @@
 //! What a gateway does with an attempt that its limiter has served: it forwards it to the next tier.
 
-use goodput_policy::attempt::{AttemptResult, FailureClass, Reply};
+use goodput_policy::attempt::{AttemptResult, FailureClass};
 use goodput_policy::limiter::{OnDisconnect, Refusal};
 use goodput_policy::retry::Outcome;
 
@@ -25,7 +25,7 @@ impl Simulation<'_> {
         level: usize,
         key: Key,
         outcome: Outcome,
-        turned_away: bool,
+        last: Answer,
     ) {
         let tier = &mut self.tiers[level];
         tier.forwarded.remove(&key);
@@ -36,20 +36,21 @@ impl Simulation<'_> {
                 Answer::of(AttemptResult::Success)
             }
             Outcome::Failed { class, .. } => {
+                // The caller is told what the last attempt came to, also where a layer's time ran out
+                // while it waited for the next.
+                let class = match last.result {
+                    AttemptResult::Failure(class) => class,
+                    AttemptResult::Success => class,
+                };
                 match class {
                     FailureClass::Overloaded => counts.upstream_overloaded += 1,
                     FailureClass::Expired | FailureClass::Timeout => counts.upstream_expired += 1,
                     FailureClass::Connect | FailureClass::Error => counts.errors += 1,
                 }
-                let answer = Answer::of(AttemptResult::Failure(class.through_a_gateway()));
-                match class {
-                    // The connection that failed is the gateway's own; its caller has an answer.
-                    FailureClass::Connect | FailureClass::Error => {
-                        Answer { reply: Reply::Status(502), ..answer }
-                    }
-                    FailureClass::Timeout | FailureClass::Overloaded | FailureClass::Expired => {
-                        Answer { turned_away, ..answer }
-                    }
+                Answer {
+                    result: AttemptResult::Failure(class.through_a_gateway()),
+                    reply: last.reply.through_a_gateway(),
+                    turned_away: last.turned_away,
                 }
             }
         };

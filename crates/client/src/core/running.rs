@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use goodput_clock::Timestamp;
-use goodput_policy::attempt::{AttemptResult, Reply, Transport};
+use goodput_policy::attempt::{AttemptResult, FailureClass, Reply, Transport};
 use goodput_policy::retry::Call;
 use http_body_util::Full;
 use slab::Slab;
@@ -15,6 +15,10 @@ use crate::observer::Observer;
 use crate::pool::ConnectionId;
 use crate::request::{Answer, CallEnd, Request};
 use crate::timers::Ticket;
+
+/// What the last attempt of a request came to before it made any.
+pub(super) const NO_ATTEMPT: (AttemptResult, Reply) =
+    (AttemptResult::Failure(FailureClass::Timeout), Reply::None(Transport::Timeout));
 
 /// A request that has not ended.
 #[derive(Debug)]
@@ -38,6 +42,8 @@ pub(super) struct Running {
     pub(super) in_line: Duration,
     pub(super) unsent: u32,
     pub(super) answer: Option<Answer>,
+    /// What its last attempt came to, and what it was answered with.
+    pub(super) last: (AttemptResult, Reply),
     /// Whether a lever turned its last attempt away.
     pub(super) turned_away: bool,
     pub(super) reply: Option<oneshot::Sender<CallEnd>>,

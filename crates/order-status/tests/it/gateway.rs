@@ -9,7 +9,9 @@ use std::time::Duration;
 use crate::common::{Connection, command, limited, series, start, state};
 use goodput_client::Target;
 use goodput_order_status::{Bounds, GatewayConfig, Role, Server, ServerConfig};
+use goodput_policy::backoff::Backoff;
 use goodput_policy::limiter::{LimiterConfig, OnDisconnect};
+use goodput_policy::retry::LayerConfig;
 use goodput_test_support::{any_port, nobody, wait_for};
 
 /// An upstream that gives the n-th request, whichever connection it comes by, the n-th answer; the
@@ -165,7 +167,8 @@ fn an_answer_of_the_upstream_is_passed_on_whatever_its_status() {
     let counters = state(&server).counters;
     assert_eq!(counters.received, 3);
     assert_eq!(counters.refused["upstream-overloaded"], 1);
-    assert_eq!((counters.errors, counters.served), (1, 1));
+    // A redirect is no success, neither to the caller nor to the gateway.
+    assert_eq!((counters.errors, counters.served), (2, 0));
 }
 
 #[test]
@@ -174,8 +177,8 @@ fn a_failure_keeps_its_class() {
     let garbage = Upstream::start(&["SSH-2.0-upstream\r\n\r\n"]);
     for (upstream, status, reason) in [
         (silent.addr, 504, "upstream-timeout"),
-        (garbage.addr, 502, "upstream-error"),
-        (nobody(), 502, "upstream-connect"),
+        (garbage.addr, 502, "upstream-malformed"),
+        (nobody(), 502, "upstream-refused"),
     ] {
         let server = gateway(upstream, 1, LimiterConfig::default());
         let reply = crate::common::get(&server, "/x");
@@ -183,6 +186,38 @@ fn a_failure_keeps_its_class() {
         reply.error();
     }
     assert_eq!(silent.seen().len(), 2);
+}
+
+#[test]
+fn throttling_is_a_refusal_of_the_upstream() {
+    let throttled = "HTTP/1.1 429 Too Many Requests\r\ncontent-length: 0\r\nretry-after: 3\r\n\r\n";
+    let upstream = Upstream::start(&[throttled]);
+    let server = open(&upstream, 1);
+    let reply = crate::common::get(&server, "/x");
+    assert_eq!((reply.status, reply.headers["retry-after"].as_str()), (429, "3"));
+    assert_eq!(upstream.seen().len(), 2, "it is retried");
+    assert_eq!(state(&server).counters.refused["upstream-overloaded"], 1);
+}
+
+#[test]
+fn an_upstream_that_refuses_is_not_told_as_one_that_gave_no_answer_in_time() {
+    let mut config = GatewayConfig::new(Target::from(nobody()));
+    // The outer layer's time runs out while the inner one waits to try again.
+    let inner = LayerConfig { name: "inner".to_owned(), ..config.layers[0].clone() };
+    config.layers.push(inner);
+    config.layers[0].timeout = Some(Duration::from_millis(300));
+    config.layers[0].retries = 0;
+    config.layers[1].retries = 100;
+    config.layers[1].backoff =
+        Backoff { base: Duration::from_mins(1), cap: Duration::from_mins(1), ..Backoff::default() };
+    let role = Role::Gateway(config);
+    let server = Server::start(ServerConfig { role, ..ServerConfig::default() }).unwrap();
+    let mut connection = Connection::open(server.data_addr());
+    let reply = connection.get("/x", "grpc-timeout: 600S\r\n");
+    assert_eq!(reply.status, 502);
+    assert_eq!(reply.headers["x-goodput-reason"], "upstream-refused");
+    assert!(reply.error().contains("nobody listens at the upstream"));
+    assert_eq!(state(&server).counters.errors, 1);
 }
 
 #[test]
