@@ -45,7 +45,13 @@ impl Miss {
 }
 
 /// How the verdict on a run that ends at second `at` differs from the truth.
-pub(crate) fn miss(class: Class, course: &Course, verdict: Verdict, at: usize) -> Option<Miss> {
+pub(crate) fn miss(
+    draft: &Draft,
+    class: Class,
+    course: &Course,
+    verdict: Verdict,
+    at: usize,
+) -> Option<Miss> {
     if class == Class::FallsByItself {
         return None;
     }
@@ -58,7 +64,10 @@ pub(crate) fn miss(class: Class, course: &Course, verdict: Verdict, at: usize) -
             (class != Class::ComesAndGoes && !fell).then_some(Miss::FalseUnstable)
         }
         Verdict::NotRecovered => (class != Class::Down).then_some(Miss::FalseNotRecovered),
-        Verdict::SlowRecovery => (class != Class::Returns).then_some(Miss::FalseSlow),
+        // What drains for longer than the long run lasts comes back all the same.
+        Verdict::SlowRecovery => (class != Class::Returns
+            && !(class == Class::Down && drains(draft)))
+        .then_some(Miss::FalseSlow),
         Verdict::Inconclusive => None,
     }
 }
@@ -68,24 +77,29 @@ pub(crate) fn miss(class: Class, course: &Course, verdict: Verdict, at: usize) -
 /// - *Metastable* where all attempts that requests may make stay below the capacity of the only tier: what
 ///   waits is served some time (no lever changes either).
 /// - *Metastable* where more is offered than the capacity: that is overload.
-/// - *Recovered* where the last block is deep below the band.
+/// - *Recovered* where the last three blocks together are deep below the band.
 pub(crate) fn physics(draft: &Draft, course: &Course, verdict: Verdict, at: usize) -> Vec<String> {
     let mut broken = Vec::new();
     let (rate, capacity) = (draft.last_rate(), draft.capacity());
-    let reach = draft.attempts() as f64 * rate;
-    let plain = draft.lever.is_none() && draft.tiers.len() == 1;
-    if verdict == Verdict::Metastable && plain && reach < capacity {
+    if verdict == Verdict::Metastable && drains(draft) {
+        let reach = draft.attempts() as f64 * rate;
         broken.push(format!("metastable at {at} s: {reach:.1}/s at most against {capacity:.1}/s"));
     }
     if verdict == Verdict::Metastable && draft.lever.is_none() && rate >= capacity {
         broken.push(format!("metastable at {at} s: {rate:.1}/s offered, {capacity:.1}/s served"));
     }
     let blocks = at.saturating_sub(course.from) / course.block.max(1);
-    let last = blocks.checked_sub(1).and_then(|index| course.blocks.get(index));
-    if let Some(last) = last.filter(|last| **last < course.theta - DEEP)
-        && verdict == Verdict::Recovered
-    {
-        broken.push(format!("recovered at {at} s: the last block has {last:.3}"));
+    let last = course.blocks.get(blocks.saturating_sub(3)..blocks).unwrap_or_default();
+    let mean = last.iter().sum::<f64>() / last.len().max(1) as f64;
+    if verdict == Verdict::Recovered && last.len() == 3 && mean < course.theta - DEEP {
+        broken.push(format!("recovered at {at} s: the last three blocks have {mean:.3}"));
     }
     broken
+}
+
+/// Whether all attempts that requests may make stay below the capacity of the only tier, and no lever changes
+/// either.
+fn drains(draft: &Draft) -> bool {
+    let reach = draft.attempts() as f64 * draft.last_rate();
+    draft.lever.is_none() && draft.tiers.len() == 1 && reach < draft.capacity()
 }
