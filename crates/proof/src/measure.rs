@@ -81,7 +81,7 @@ pub fn measure(draft: &Draft, sample: bool) -> Result<Outcome, String> {
         broken.extend(physics(draft, &long.course, verdict, at));
         said.push(Said {
             verdict,
-            miss: miss(draft, class, &long.course, verdict, at),
+            miss: miss(class, &long.course, &judgement, at),
             due: long.bite.felt() && long.healthy && enough(draft, tails),
             words: words(&judgement),
         });

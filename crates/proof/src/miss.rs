@@ -1,4 +1,4 @@
-use goodput_verdict::Verdict;
+use goodput_verdict::{Judgement, Verdict};
 
 use crate::counting::{Class, Course, DEEP};
 use crate::draft::Draft;
@@ -46,16 +46,15 @@ impl Miss {
 
 /// How the verdict on a run that ends at second `at` differs from the truth.
 pub(crate) fn miss(
-    draft: &Draft,
     class: Class,
     course: &Course,
-    verdict: Verdict,
+    judgement: &Judgement,
     at: usize,
 ) -> Option<Miss> {
     if class == Class::FallsByItself {
         return None;
     }
-    match verdict {
+    match judgement.verdict {
         Verdict::Recovered => course.goes_down_after(at).then_some(Miss::FalseRecovered),
         Verdict::Steady => course.goes_down_after(at).then_some(Miss::FalseSteady),
         Verdict::Metastable => course.comes_back_after(at).then_some(Miss::FalseMetastable),
@@ -64,12 +63,18 @@ pub(crate) fn miss(
             (class != Class::ComesAndGoes && !fell).then_some(Miss::FalseUnstable)
         }
         Verdict::NotRecovered => (class != Class::Down).then_some(Miss::FalseNotRecovered),
-        // What drains for longer than the long run lasts comes back all the same.
-        Verdict::SlowRecovery => (class != Class::Returns
-            && !(class == Class::Down && drains(draft)))
-        .then_some(Miss::FalseSlow),
+        Verdict::SlowRecovery => {
+            let open = class == Class::Down && !refuted(course, judgement, at);
+            (class != Class::Returns && !open).then_some(Miss::FalseSlow)
+        }
         Verdict::Inconclusive => None,
     }
+}
+
+/// Whether the run is not back although the time that was left to it has passed.
+fn refuted(course: &Course, judgement: &Judgement, at: usize) -> bool {
+    let end = (course.from + course.blocks.len() * course.block) as f64;
+    judgement.time_left.is_none_or(|left| left.high.is_some_and(|high| at as f64 + high < end))
 }
 
 /// What can never be, whatever is near: said of a run that ends at second `at`.
@@ -77,7 +82,7 @@ pub(crate) fn miss(
 /// - *Metastable* where all attempts that requests may make stay below the capacity of the only tier: what
 ///   waits is served some time (no lever changes either).
 /// - *Metastable* where more is offered than the capacity: that is overload.
-/// - *Recovered* where the last three blocks together are deep below the band.
+/// - *Recovered* where each of the last two blocks is deep below the band.
 pub(crate) fn physics(draft: &Draft, course: &Course, verdict: Verdict, at: usize) -> Vec<String> {
     let mut broken = Vec::new();
     let (rate, capacity) = (draft.last_rate(), draft.capacity());
@@ -89,10 +94,10 @@ pub(crate) fn physics(draft: &Draft, course: &Course, verdict: Verdict, at: usiz
         broken.push(format!("metastable at {at} s: {rate:.1}/s offered, {capacity:.1}/s served"));
     }
     let blocks = at.saturating_sub(course.from) / course.block.max(1);
-    let last = course.blocks.get(blocks.saturating_sub(3)..blocks).unwrap_or_default();
-    let mean = last.iter().sum::<f64>() / last.len().max(1) as f64;
-    if verdict == Verdict::Recovered && last.len() == 3 && mean < course.theta - DEEP {
-        broken.push(format!("recovered at {at} s: the last three blocks have {mean:.3}"));
+    let last = course.blocks.get(blocks.saturating_sub(2)..blocks).unwrap_or_default();
+    let deep = last.iter().filter(|share| **share < course.theta - DEEP).count();
+    if verdict == Verdict::Recovered && deep == 2 {
+        broken.push(format!("recovered at {at} s: the last two blocks have {last:.3?}"));
     }
     broken
 }
