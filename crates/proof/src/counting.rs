@@ -21,7 +21,8 @@
 //! - It is **down** otherwise: never back, back once and down for good, or for good below θ.
 //! - It **falls by itself** where the twin has a collapse or a share below its own θ.
 
-use goodput_runlog::{ClientWindow, RunLog};
+use goodput_runlog::{Cohort, RunLog, Window};
+use goodput_scenario::Scenario;
 
 /// What the long run and its twin came to.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
@@ -56,24 +57,25 @@ impl Class {
 pub struct Cohorts {
     counted: Vec<f64>,
     good: Vec<f64>,
-    /// Seconds before the first that is open at the end of the watch.
+    /// Seconds before the first that is not decided at the end of the watch.
     decided: usize,
 }
 
 impl Cohorts {
-    /// The cohorts of a run.
-    pub fn of(log: &RunLog) -> Self {
-        let mut cohorts = Self::default();
-        let mut open_from = None;
-        for (second, window) in log.windows.iter().enumerate() {
-            let Cohort { counted, good, open } = cohort(&window.client);
-            if open > 0.0 {
-                open_from.get_or_insert(second);
-            }
-            cohorts.counted.push(counted);
-            cohorts.good.push(good);
-        }
-        cohorts.decided = open_from.unwrap_or(log.windows.len());
+    /// The cohorts of a run. Those that are younger than a request's life when the watch ends are left
+    /// out from the first on that has an open request; what is open in an older one is past its life,
+    /// and no good.
+    pub fn of(log: &RunLog, scenario: &Scenario) -> Self {
+        let watched = scenario.duration + scenario.watch();
+        let young = watched.saturating_sub(scenario.life()).as_secs();
+        let seconds = log.windows.iter().map(|window| {
+            let Cohort { arrived, good, turned_away, .. } = window.client.cohort;
+            (arrived.saturating_sub(turned_away), good)
+        });
+        let open = |window: &&Window| window.second >= young && window.client.cohort.open() > 0;
+        let decided = log.windows.iter().find(open).map(|window| window.second as usize);
+        let mut cohorts = Self::from_counts(seconds);
+        cohorts.decided = decided.unwrap_or(cohorts.counted.len());
         cohorts
     }
 
@@ -101,23 +103,6 @@ impl Cohorts {
     /// How many seconds are decided.
     pub const fn decided(&self) -> usize {
         self.decided
-    }
-}
-
-struct Cohort {
-    counted: f64,
-    good: f64,
-    open: f64,
-}
-
-/// The cohort of a second: the one place that knows how a window tells it.
-fn cohort(window: &ClientWindow) -> Cohort {
-    let cohort = window.cohort;
-    let ended = cohort.good + cohort.failed;
-    Cohort {
-        counted: window.offered.saturating_sub(cohort.turned_away) as f64,
-        good: cohort.good as f64,
-        open: window.offered.saturating_sub(ended) as f64,
     }
 }
 

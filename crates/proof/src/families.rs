@@ -95,8 +95,8 @@ pub(crate) fn overloaded(draft: &mut Draft, draw: &mut Draw) {
 /// but late.
 pub(crate) fn slow(draft: &mut Draft, draw: &mut Draw) {
     let attempts = draw.whole(1, 3);
-    let most = if attempts == 1 { 0.95 } else { 0.97 };
-    let load = draw.between(0.9, most) / attempts as f64;
+    let most = if attempts == 1 { 0.93 } else { 0.95 };
+    let load = draw.between(0.88, most) / attempts as f64;
     plain_server(draft, draw, load);
     let timeout = draft.layers.last().and_then(|layer| layer.timeout).unwrap_or(1.0);
     let mut only = layer(draw, Some(timeout), attempts - 1, draft.rate);

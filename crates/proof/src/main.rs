@@ -62,8 +62,8 @@ fn run(options: &Options) -> Result<String, String> {
 
 fn one(options: &Options, number: u64) -> Result<Outcome, String> {
     let draft: Draft = distribution::case(Seed(options.seed), number);
-    // A random twentieth: the draft's seed has nothing to do with the verdict.
-    measure(&draft, draft.seed.is_multiple_of(20))
+    // The draft's seed has nothing to do with the verdict.
+    measure(&draft, draft.seed.is_multiple_of(options.every))
 }
 
 fn grid_text(options: &Options) -> Result<String, String> {
@@ -157,6 +157,7 @@ struct Options {
     first: u64,
     seed: u64,
     jobs: usize,
+    every: u64,
     only: Option<u64>,
     grid: bool,
     folder: PathBuf,
@@ -170,6 +171,7 @@ impl Options {
             first: 0,
             seed: 1,
             jobs,
+            every: 20,
             only: None,
             grid: false,
             folder: PathBuf::from("target/proof"),
@@ -186,6 +188,7 @@ impl Options {
                 "--first" => options.first = number()?,
                 "--seed" => options.seed = number()?,
                 "--jobs" => options.jobs = number()?.clamp(1, 256) as usize,
+                "--every" => options.every = number()?.max(1),
                 "--only" => options.only = Some(number()?),
                 "--grid" => options.grid = true,
                 "--folder" => {
@@ -208,6 +211,7 @@ Measures the judge against counted truth over random scenarios, and prints the t
   --first N      the first case's number (0)
   --seed S       the seed of the distribution (1)
   --jobs J       how many threads (all cores)
+  --every N      how near a boundary is, for one in N whatever its verdict (20)
   --only CASE    one case, with its scenario and what was said of it
   --grid         the grid without retries
   --folder PATH  where misjudged cases go (target/proof); what was there is removed

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use goodput_runlog::{Cancel, RunLog, Window};
+use goodput_runlog::{Cancel, RunLog};
 use goodput_scenario::Scenario;
 use goodput_simulator::{RunOptions, run};
 use goodput_verdict::{Judgement, Verdict, judge};
@@ -81,8 +81,8 @@ pub fn measure(draft: &Draft, sample: bool) -> Result<Outcome, String> {
         broken.extend(physics(draft, &long.course, verdict, at));
         said.push(Said {
             verdict,
-            miss: miss(class, &long.course, verdict, at),
-            due: long.bit && long.healthy && enough(draft, tails),
+            miss: miss(class, &long.course, &judgement, at),
+            due: long.bite.felt() && long.healthy && enough(draft, tails),
             words: words(&judgement),
         });
     }
@@ -195,7 +195,7 @@ struct Long {
     twin: Course,
     twin_log: RunLog,
     healthy: bool,
-    bit: bool,
+    bite: Bite,
     baseline: f64,
 }
 
@@ -203,13 +203,14 @@ impl Long {
     /// Runs a variant of the draft; its twin too, unless it is that of `like`.
     fn run(draft: &Draft, variant: &Variant, like: Option<&Self>) -> Result<Self, String> {
         let variant = Variant { tails: LONG.tails, ..*variant };
-        let log = simulate(&draft.scenario(&variant)?);
+        let scenario = draft.scenario(&variant)?;
+        let log = simulate(&scenario);
         let twin_log = match like {
             Some(like) => like.twin_log.clone(),
             None if draft.triggers.is_empty() => log.clone(),
             None => simulate(&draft.scenario(&Variant { trigger: false, ..variant })?),
         };
-        let (cohorts, twin) = (Cohorts::of(&log), Cohorts::of(&twin_log));
+        let (cohorts, twin) = (Cohorts::of(&log, &scenario), Cohorts::of(&twin_log, &scenario));
         let (start, end) = draft.span(variant.length);
         let slowest = draft.rate.min(draft.last_rate());
         let block = draft.hold.max(100.0 / slowest).ceil() as usize;
@@ -223,7 +224,7 @@ impl Long {
             course: course(&cohorts, from, block, draft.ratio * baseline.min(lasting)),
             twin: course(&twin, from, block, draft.ratio * baseline),
             healthy: baseline >= 0.95 && last_block >= 0.90,
-            bit: bit(&log, &twin_log, start as usize, from + 2),
+            bite: Bite::of(&log, &twin_log, start as usize, from + 2),
             log,
             twin_log,
             baseline,
@@ -250,10 +251,11 @@ impl Long {
         format!(
             "truth: {}; baseline {:.4}, theta {theta:.4}, blocks of {block} s from {from} s; share \
              {share:.4}, margin {margin:.4}, settled {settled:?}\nups {ups:?}\ncollapses \
-             {collapses:?}\nblocks {}\ntwin: share {:.4}, margin {:.4}, collapses {:?}, class {:?}\n",
+             {collapses:?}\nblocks {}\nfelt: {:?}\ntwin: share {:.4}, margin {:.4}, collapses {:?}, class {:?}\n",
             self.class().name(),
             self.baseline,
             shares(&self.course.blocks),
+            self.bite,
             self.twin.share,
             self.twin.margin,
             self.twin.collapses,
@@ -272,21 +274,38 @@ pub(crate) fn simulate(scenario: &Scenario) -> RunLog {
     run(&RunOptions::new(scenario.clone()), &mut (), &mut |_| None, &Cancel::new())
 }
 
-/// Whether the run differs from its twin while the trigger lasts: a hundredth less good, or answers half
-/// as late again.
-fn bit(log: &RunLog, twin: &RunLog, from: usize, to: usize) -> bool {
-    let slice = |log: &'_ RunLog| {
-        log.windows[from.min(log.windows.len())..to.min(log.windows.len())].to_vec()
-    };
-    let (ours, theirs) = (slice(log), slice(twin));
-    let good = |windows: &[Window]| {
-        let sum = |of: fn(&Window) -> u64| windows.iter().map(of).sum::<u64>() as f64;
-        sum(|window| window.client.good) / sum(|window| window.client.offered).max(1.0)
-    };
-    let late = |windows: &[Window]| {
-        windows.iter().map(|window| window.client.latency.p99).fold(0.0, f64::max)
-    };
-    good(&ours) < 0.99 * good(&theirs) || late(&ours) > 1.5 * late(&theirs)
+/// What the clients felt of the trigger.
+#[derive(Clone, Copy, Debug)]
+struct Bite {
+    /// Requests that arrived while it lasted and ended well, in the run and in its twin.
+    good: (u64, u64),
+    /// The worst second's 99th percentile of latency: while it lasted, and before it.
+    late: (f64, f64),
+}
+
+impl Bite {
+    fn of(log: &RunLog, twin: &RunLog, from: usize, to: usize) -> Self {
+        let slice = |log: &RunLog, from: usize, to: usize| {
+            let count = log.windows.len();
+            log.windows[from.min(count)..to.min(count)].to_vec()
+        };
+        let good = |log: &RunLog| {
+            let windows = slice(log, from, to);
+            windows.iter().map(|window| window.client.cohort.good).sum::<u64>()
+        };
+        let late = |from: usize, to: usize| {
+            let windows = slice(log, from, to);
+            windows.iter().map(|window| window.client.latency.p99).fold(0.0, f64::max)
+        };
+        Self { good: (good(log), good(twin)), late: (late(from, to), late(WARM_UP, from)) }
+    }
+
+    /// Five requests and a hundredth less, or a second twice as late as the worst before.
+    fn felt(self) -> bool {
+        let (ours, theirs) = self.good;
+        let fewer = ours + 5 <= theirs && (ours as f64) < 0.99 * theirs as f64;
+        fewer || self.late.0 > 2.0 * self.late.1
+    }
 }
 
 fn words(judgement: &Judgement) -> String {

@@ -1,4 +1,4 @@
-use goodput_verdict::Verdict;
+use goodput_verdict::{Judgement, Verdict};
 
 use crate::counting::{Class, Course, DEEP};
 use crate::draft::Draft;
@@ -45,11 +45,16 @@ impl Miss {
 }
 
 /// How the verdict on a run that ends at second `at` differs from the truth.
-pub(crate) fn miss(class: Class, course: &Course, verdict: Verdict, at: usize) -> Option<Miss> {
+pub(crate) fn miss(
+    class: Class,
+    course: &Course,
+    judgement: &Judgement,
+    at: usize,
+) -> Option<Miss> {
     if class == Class::FallsByItself {
         return None;
     }
-    match verdict {
+    match judgement.verdict {
         Verdict::Recovered => course.goes_down_after(at).then_some(Miss::FalseRecovered),
         Verdict::Steady => course.goes_down_after(at).then_some(Miss::FalseSteady),
         Verdict::Metastable => course.comes_back_after(at).then_some(Miss::FalseMetastable),
@@ -58,9 +63,18 @@ pub(crate) fn miss(class: Class, course: &Course, verdict: Verdict, at: usize) -
             (class != Class::ComesAndGoes && !fell).then_some(Miss::FalseUnstable)
         }
         Verdict::NotRecovered => (class != Class::Down).then_some(Miss::FalseNotRecovered),
-        Verdict::SlowRecovery => (class != Class::Returns).then_some(Miss::FalseSlow),
+        Verdict::SlowRecovery => {
+            let open = class == Class::Down && !refuted(course, judgement, at);
+            (class != Class::Returns && !open).then_some(Miss::FalseSlow)
+        }
         Verdict::Inconclusive => None,
     }
+}
+
+/// Whether the run is not back although the time that was left to it has passed.
+fn refuted(course: &Course, judgement: &Judgement, at: usize) -> bool {
+    let end = (course.from + course.blocks.len() * course.block) as f64;
+    judgement.time_left.is_none_or(|left| left.high.is_some_and(|high| at as f64 + high < end))
 }
 
 /// What can never be, whatever is near: said of a run that ends at second `at`.
@@ -68,24 +82,29 @@ pub(crate) fn miss(class: Class, course: &Course, verdict: Verdict, at: usize) -
 /// - *Metastable* where all attempts that requests may make stay below the capacity of the only tier: what
 ///   waits is served some time (no lever changes either).
 /// - *Metastable* where more is offered than the capacity: that is overload.
-/// - *Recovered* where the last block is deep below the band.
+/// - *Recovered* where each of the last two blocks is deep below the band.
 pub(crate) fn physics(draft: &Draft, course: &Course, verdict: Verdict, at: usize) -> Vec<String> {
     let mut broken = Vec::new();
     let (rate, capacity) = (draft.last_rate(), draft.capacity());
-    let reach = draft.attempts() as f64 * rate;
-    let plain = draft.lever.is_none() && draft.tiers.len() == 1;
-    if verdict == Verdict::Metastable && plain && reach < capacity {
+    if verdict == Verdict::Metastable && drains(draft) {
+        let reach = draft.attempts() as f64 * rate;
         broken.push(format!("metastable at {at} s: {reach:.1}/s at most against {capacity:.1}/s"));
     }
     if verdict == Verdict::Metastable && draft.lever.is_none() && rate >= capacity {
         broken.push(format!("metastable at {at} s: {rate:.1}/s offered, {capacity:.1}/s served"));
     }
     let blocks = at.saturating_sub(course.from) / course.block.max(1);
-    let last = blocks.checked_sub(1).and_then(|index| course.blocks.get(index));
-    if let Some(last) = last.filter(|last| **last < course.theta - DEEP)
-        && verdict == Verdict::Recovered
-    {
-        broken.push(format!("recovered at {at} s: the last block has {last:.3}"));
+    let last = course.blocks.get(blocks.saturating_sub(2)..blocks).unwrap_or_default();
+    let deep = last.iter().filter(|share| **share < course.theta - DEEP).count();
+    if verdict == Verdict::Recovered && deep == 2 {
+        broken.push(format!("recovered at {at} s: the last two blocks have {last:.3?}"));
     }
     broken
+}
+
+/// Whether all attempts that requests may make stay below the capacity of the only tier, and no lever changes
+/// either.
+fn drains(draft: &Draft) -> bool {
+    let reach = draft.attempts() as f64 * draft.last_rate();
+    draft.lever.is_none() && draft.tiers.len() == 1 && reach < draft.capacity()
 }
