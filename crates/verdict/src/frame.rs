@@ -154,7 +154,7 @@ impl<'a> Frame<'a> {
 }
 
 /// The length of a block: `hold`, or as long as it takes for a hundred requests to arrive, or two batches.
-fn block(hold: u64, load: OfferedLoad, scenario: &Scenario) -> u64 {
+pub(crate) fn block(hold: u64, load: OfferedLoad, scenario: &Scenario) -> u64 {
     let rate = load.before.min(load.end).max(f64::MIN_POSITIVE);
     let batch = match scenario.load.arrivals {
         Arrivals::Batch { size } => 2.0 * f64::from(size),
@@ -219,7 +219,7 @@ fn admits_less(last: &[Window]) -> bool {
 }
 
 /// Seconds at the start that belong to no baseline: connections are opened, caches filled.
-const WARM_UP: u64 = 5;
+pub(crate) const WARM_UP: u64 = 5;
 /// The longest baseline of a run without a trigger, in seconds, unless a block is longer.
 const QUIET_MOST: u64 = 60;
 /// No block is longer than a day.

@@ -13,6 +13,7 @@ mod exit;
 mod frame;
 mod generator;
 mod judge;
+mod lengths;
 pub mod limits;
 mod load;
 mod model;
@@ -25,6 +26,7 @@ mod words;
 pub use exit::{Exit, holds};
 pub use generator::generator_doubts;
 pub use judge::judge;
+pub use lengths::lengths;
 pub use model::{
     Baseline, Cause, Doubt, DoubtKind, Effect, Evidence, Interval, Judgement, PhaseFigures, Rule,
     Span, Stretch, Sustaining, Verdict,

@@ -16,6 +16,12 @@ pub(crate) struct OfferedLoad {
 }
 
 impl OfferedLoad {
+    /// By the schedule alone, before anything has run: at the beginning and at the end.
+    pub(crate) fn planned(scenario: &Scenario) -> Self {
+        let last = (scenario.duration.as_secs_f64() - 0.5).max(0.0);
+        Self { before: scheduled(scenario, 0.0), end: scheduled(scenario, last) }
+    }
+
     /// By the schedule, so that noise is no change; where a person has changed the rate while it ran, by
     /// what was issued.
     pub(crate) fn of(

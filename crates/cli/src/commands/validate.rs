@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::Args;
 use goodput_clock::text::format_duration;
 use goodput_scenario::{Plan, PlannedFault, Scenario};
-use goodput_verdict::Verdict;
+use goodput_verdict::{Verdict, lengths};
 use serde::Serialize;
 
 use crate::display::seconds;
@@ -40,6 +40,11 @@ pub(crate) fn run(args: &ValidateArgs) -> Result<Exit, Failure> {
                 output::result(&format!("{asked}: valid, {arms}"))?;
                 let arms = loaded.plan.arms.iter().map(|arm| Some(arm.name.as_str()));
                 loaded.warn_of_ignored(arms.chain([None]));
+                for (name, scenario) in every(&loaded.plan) {
+                    for note in lengths(scenario) {
+                        output::result(&format!("  {name}: {note}"))?;
+                    }
+                }
                 if args.verbose {
                     output::result(&describe(&loaded.plan))?;
                 }
@@ -51,6 +56,14 @@ pub(crate) fn run(args: &ValidateArgs) -> Result<Exit, Failure> {
         }
     }
     Ok(Exit::worst(exits))
+}
+
+/// Every arm with its name; the scenario itself where it has none.
+fn every(plan: &Plan) -> Vec<(&str, &Scenario)> {
+    if plan.arms.is_empty() {
+        return vec![("scenario", &plan.scenario)];
+    }
+    plan.arms.iter().map(|arm| (arm.name.as_str(), &arm.scenario)).collect()
 }
 
 /// What the scenario and each of its arms resolve to.
