@@ -23,6 +23,7 @@ mod signals;
 mod subject;
 mod sweep;
 mod trials;
+mod twin;
 mod values;
 mod vary;
 

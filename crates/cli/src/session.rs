@@ -10,12 +10,13 @@ use goodput_clock::Scale;
 use goodput_policy::lever::Lever;
 use goodput_runlog::{Cancel, Observer, RunLog};
 use goodput_scenario::{ExpectedVerdict, Scenario};
-use goodput_verdict::{Judgement, judge, named};
+use goodput_verdict::{Judgement, named};
 
 use crate::display::board::{Board, Run, Stage};
 use crate::display::{Display, Session};
 use crate::exit::{Exit, Failure};
 use crate::sweep;
+use crate::twin::judge_with_twin;
 
 /// One run to carry out.
 #[derive(Clone, Copy, Debug)]
@@ -156,7 +157,7 @@ impl Work<'_> {
             let Some(levers) = locked(&self.receivers)[index].take() else { return };
             self.board.set_stage(index, Stage::Running);
             let outcome = carry_out(index, &mut self.board.observer(index), levers).map(|log| {
-                let judgement = judge(&log, task.scenario);
+                let judgement = judge_with_twin(&log, task.scenario);
                 Finished { log, judgement }
             });
             self.board.set_stage(index, stage_of(task, &outcome));

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
-use goodput_policy::attempt::Transport;
+use goodput_policy::attempt::{AttemptResult, Reply, Transport};
 use http::Response;
 use http_body_util::Full;
 use hyper::body::{Body, Incoming};
@@ -187,7 +187,14 @@ struct Exchange<F> {
 
 enum State<F> {
     Head(F),
-    Body { head: Option<http::response::Parts>, ended: Ended, body: Incoming, read: Vec<u8> },
+    Body {
+        head: Option<http::response::Parts>,
+        result: AttemptResult,
+        reply: Reply,
+        turned_away: bool,
+        body: Incoming,
+        read: Vec<u8>,
+    },
 }
 
 impl<F> Exchange<F>
@@ -205,18 +212,15 @@ where
                     Err(error) => return Poll::Ready(broken(&error)),
                     Ok(response) => {
                         let (head, body) = response.into_parts();
-                        let ended = Ended {
-                            result: result_of(head.status, &head.headers),
-                            reply: reply_of(head.status, &head.headers),
-                            turned_away: was_turned_away(&head.headers),
-                            answer: None,
-                            unsent: false,
-                        };
+                        let result = result_of(head.status, &head.headers);
+                        let reply = reply_of(head.status, &head.headers);
+                        let turned_away = was_turned_away(&head.headers);
                         let head = self.keep.map(|_| head);
-                        self.answer = State::Body { head, ended, body, read: Vec::new() };
+                        let read = Vec::new();
+                        self.answer = State::Body { head, result, reply, turned_away, body, read };
                     }
                 },
-                State::Body { head, ended, body, read } => {
+                State::Body { head, result, reply, turned_away, body, read } => {
                     if !body.is_end_stream() {
                         match ready!(Pin::new(body).poll_frame(cx)) {
                             Some(Ok(frame)) => {
@@ -241,7 +245,9 @@ where
                         headers: head.headers,
                         body: std::mem::take(read).into(),
                     });
-                    return Poll::Ready(Ended { answer, ..ended.clone() });
+                    let (result, reply, turned_away) = (*result, *reply, *turned_away);
+                    let unsent = false;
+                    return Poll::Ready(Ended { result, reply, turned_away, answer, unsent });
                 }
             }
         }

@@ -188,7 +188,9 @@ impl LeaseKeeper {
         let mut found = table.views(now);
         found.retain(|fault| fault.owner == *owner);
         if !found.is_empty() {
-            found.iter().for_each(|fault| table.end(&fault.name));
+            for fault in &found {
+                table.end(&fault.name);
+            }
             self.feel(&table);
         }
         found

@@ -200,11 +200,11 @@ impl Shared {
 type Lent = State<Arc<Shared>>;
 
 async fn halt(State(shared): Lent, peer: Peer, body: Bytes) -> Result<Response, ApiError> {
-    shared.turn(peer, "POST /halt", &body, "the load is halted", |load| load.halt())
+    shared.turn(peer, "POST /halt", &body, "the load is halted", LoadControl::halt)
 }
 
 async fn resume(State(shared): Lent, peer: Peer, body: Bytes) -> Result<Response, ApiError> {
-    shared.turn(peer, "POST /resume", &body, "the load goes on", |load| load.resume())
+    shared.turn(peer, "POST /resume", &body, "the load goes on", LoadControl::resume)
 }
 
 const LAYERS: &str = "layers";

@@ -12,6 +12,7 @@ pub mod numbers;
 mod parse;
 mod resolve;
 pub mod schedule;
+mod twin;
 
 pub use error::{Problem, ScenarioError, UnknownArm};
 pub use model::{

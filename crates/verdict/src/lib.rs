@@ -21,6 +21,7 @@ mod name;
 mod series;
 mod sustaining;
 mod trigger;
+mod twin;
 mod words;
 
 pub use exit::{Exit, holds};
@@ -32,3 +33,4 @@ pub use model::{
     Span, Stretch, Sustaining, Verdict,
 };
 pub use name::named;
+pub use twin::beside_twin;

@@ -81,7 +81,6 @@ pub(crate) struct Job {
 }
 
 /// How an attempt ended on its connection.
-#[derive(Clone)]
 pub(crate) struct Ended {
     pub(crate) result: AttemptResult,
     pub(crate) reply: Reply,
