@@ -305,14 +305,13 @@ impl Held<'_> {
     /// Ends the fault once; says whether it was there, and the state read back.
     async fn end(&self, client: &ControlClient) -> Result<(bool, ServerState), ClientError> {
         let HoldRequest { name, cause, .. } = self.request;
-        let id = match &self.id {
-            Some(id) => id.clone(),
-            None => {
-                let state = client.server_state().await?;
-                match state.faults.iter().find(|fault| self.is_it(fault)) {
-                    Some(fault) => fault.id.clone(),
-                    None => return Ok((false, state)),
-                }
+        let id = if let Some(id) = &self.id {
+            id.clone()
+        } else {
+            let state = client.server_state().await?;
+            match state.faults.iter().find(|fault| self.is_it(fault)) {
+                Some(fault) => fault.id.clone(),
+                None => return Ok((false, state)),
             }
         };
         let removal = client.remove(name, &id, cause).await?;

@@ -126,8 +126,8 @@ impl Gateway {
         let (result, reply) = end.last;
         let class = match (end.outcome, result) {
             (CallOutcome::Good | CallOutcome::Late, _) => None,
-            (CallOutcome::Failed { .. }, AttemptResult::Failure(class)) => Some(class),
-            (CallOutcome::Failed { class, .. }, AttemptResult::Success) => Some(class),
+            (CallOutcome::Failed { .. }, AttemptResult::Failure(class))
+            | (CallOutcome::Failed { class, .. }, AttemptResult::Success) => Some(class),
         };
         let unsent = end.unsent > 0 && end.unsent == end.attempts;
         // An answer of an earlier attempt says nothing about the last.

@@ -62,10 +62,10 @@ mod tests {
     }
 
     fn told(others: &mut Others, commands: &Commands) -> Vec<(Timestamp, String)> {
-        let at = |age: Duration| Timestamp::from(Duration::from_secs(60).saturating_sub(age));
-        let what = |event: Event| match event.kind {
-            EventKind::ByOthers { what, .. } => (event.at, what),
-            kind => panic!("{kind:?}"),
+        let at = |age: Duration| Timestamp::from(Duration::from_mins(1).saturating_sub(age));
+        let what = |event: Event| {
+            let EventKind::ByOthers { what, .. } = event.kind else { panic!("{:?}", event.kind) };
+            (event.at, what)
         };
         others.news(commands, at).into_iter().map(what).collect()
     }

@@ -45,9 +45,10 @@ fn it_speaks_every_route_of_a_server() {
             Lever::Admit { share: Ratio::ONE, hold: None, ramp: Duration::ZERO },
         ] {
             let pulled = client.pull_at_server(&lever, &cause).await.unwrap();
-            let did = match lever {
-                Lever::Limiter(_) => "the limiter now has slots = 4".to_owned(),
-                _ => format!("pulled {}", lever.name()),
+            let did = if matches!(lever, Lever::Limiter(_)) {
+                "the limiter now has slots = 4".to_owned()
+            } else {
+                format!("pulled {}", lever.name())
             };
             assert_eq!(pulled.did, did);
         }

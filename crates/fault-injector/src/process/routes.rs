@@ -111,16 +111,15 @@ async fn begin(State(desk): Lent, peer: Peer, body: Bytes) -> Result<Response, A
     let command = desk.begin(peer, "POST /timeline", what, &cause);
     desk.check_idle(&cause)?;
     let owner = cause.owner();
-    let (cause, leases) = match &cause.run {
+    let (cause, leases) = if cause.run.is_some() {
         // The run that asks holds the leases itself.
-        Some(_) => (cause, None),
-        None => {
-            let cause = cause.of_run(new_run_id());
-            let planes = desk.targets.planes();
-            let taken = RunLeases::take(&planes, &scenario.name, desk.terms, &cause).await;
-            let leases = taken.map_err(|error| lease_error(&error).by(&cause))?;
-            (cause, Some(leases))
-        }
+        (cause, None)
+    } else {
+        let cause = cause.of_run(new_run_id());
+        let planes = desk.targets.planes();
+        let taken = RunLeases::take(&planes, &scenario.name, desk.terms, &cause).await;
+        let leases = taken.map_err(|error| lease_error(&error).by(&cause))?;
+        (cause, Some(leases))
     };
     let options = PlayOptions { epoch: Instant::now(), scale, terms: desk.terms, cause };
     desk.begin_timeline(scenario.name, owner, timeline, options, leases)?;

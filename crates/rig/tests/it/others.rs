@@ -28,11 +28,11 @@ fn guest() -> Cause {
 
 /// What others did, as the run log has it: who, where and what.
 fn by_others(ran: &Ran) -> Vec<(&str, &str, &str)> {
-    let told = |kind| match kind {
-        &EventKind::ByOthers { ref tier, ref what, ref by } => Some((&**by, &**tier, &**what)),
-        _ => None,
-    };
-    ran.log.events.iter().filter_map(|event| told(&event.kind)).collect()
+    let told = ran.log.events.iter().filter_map(|event| {
+        let EventKind::ByOthers { tier, what, by } = &event.kind else { return None };
+        Some((by.as_str(), tier.as_str(), what.as_str()))
+    });
+    told.collect()
 }
 
 fn refused(options: RunOptions) -> String {
@@ -131,11 +131,9 @@ fn a_lever_of_the_run_says_what_it_turned_and_who_pulled_it() {
             levers.send(Lever::Limiter(patch)).unwrap();
         }
     });
-    let pulled = ran.log.events.iter().find_map(|event| match &event.kind {
-        EventKind::LeverPulled { what, keys, by, .. } => {
-            Some((what.clone(), keys.clone(), by.clone()))
-        }
-        _ => None,
+    let pulled = ran.log.events.iter().find_map(|event| {
+        let EventKind::LeverPulled { what, keys, by, .. } = &event.kind else { return None };
+        Some((what.clone(), keys.clone(), by.clone()))
     });
     let what = "the limiter now has slots = 9".to_owned();
     assert_eq!(pulled, Some((what, vec!["slots".to_owned()], "a test".to_owned())));
