@@ -77,7 +77,11 @@ fn places_of(table: &Table<'_>, keys: &[&str], at: &Path, places: &mut Vec<Path>
                 }
             }
         }
-        _ => {}
+        DeValue::String(_)
+        | DeValue::Integer(_)
+        | DeValue::Float(_)
+        | DeValue::Boolean(_)
+        | DeValue::Datetime(_) => {}
     }
 }
 
