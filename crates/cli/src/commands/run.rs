@@ -62,7 +62,9 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let arms = arms.collect::<Result<Vec<_>, _>>()?;
     let _place = publish::check(&args.output)?;
     if args.engine.engine == Engine::Simulator {
-        loaded.iter().for_each(|loaded| loaded.warn_of_ignored([args.arm.as_deref()]));
+        for loaded in &loaded {
+            loaded.warn_of_ignored([args.arm.as_deref()]);
+        }
     }
     let cancel = signals::cancel_on_signal(signals::REVERTING)?;
     let mut exits = Vec::new();
