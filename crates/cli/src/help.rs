@@ -10,7 +10,8 @@ macro_rules! exit_codes {
   0  every expectation held
   1  an expectation did not hold
   2  the command or the scenario is wrong
-  3  a run is inconclusive, or an arm marked `control` did not fail
+  3  a run is inconclusive, its trigger was withheld, or an arm marked
+     `control` did not fail
   4  interrupted; faults reverted
   5  clean-up could not be confirmed: a fault may be in force still
 Over several runs the first of 5, 4, 2, 3, 1 that occurred."

@@ -173,3 +173,28 @@ fn a_plan_serialises_with_durations_as_they_are_written() {
     let json = toml::Value::try_from(plan(SMALL).scenario.expect).unwrap();
     assert_eq!(json["hold"].as_str(), Some("10s"));
 }
+
+#[test]
+fn every_verdict_can_be_expected_and_a_near_miss_is_told_what_there_is() {
+    for (written, verdict) in [
+        ("recovered", ExpectedVerdict::Recovered),
+        ("slow-recovery", ExpectedVerdict::SlowRecovery),
+        ("unstable", ExpectedVerdict::Unstable),
+        ("metastable", ExpectedVerdict::Metastable),
+        ("not-recovered", ExpectedVerdict::NotRecovered),
+    ] {
+        let scenario = arm(&format!("expect.verdict = \"{written}\""));
+        assert_eq!(scenario.expect.verdict, verdict);
+    }
+    for written in ["unstable", "not-recovered"] {
+        let scenario = arm(&format!("set.fault = []\nexpect.verdict = \"{written}\""));
+        assert!(scenario.trigger_span().is_none(), "what comes and goes needs no trigger");
+    }
+    for (wrong, right) in [("notrecovered", "not-recovered"), ("unstabel", "unstable")] {
+        let text = format!("{SMALL}[expect]\nverdict = \"{wrong}\"\n");
+        let error = Plan::parse("test.toml", &text).unwrap_err().to_string();
+        for part in ["expect.verdict", "test.toml:16", right] {
+            assert!(error.contains(part), "no `{part}` in {error}");
+        }
+    }
+}

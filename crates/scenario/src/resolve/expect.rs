@@ -67,7 +67,15 @@ fn check_verdict(reader: &mut Reader<'_, '_>, path: &Path, verdict: ExpectedVerd
             "there is neither a fault nor a spike to recover from",
             "verdict = \"steady\"",
         ),
-        _ => {}
+        // What comes and goes, and what is down for a cause of its own, needs no trigger.
+        (ExpectedVerdict::Unstable | ExpectedVerdict::NotRecovered, _)
+        | (ExpectedVerdict::Steady, None)
+        | (
+            ExpectedVerdict::Recovered
+            | ExpectedVerdict::SlowRecovery
+            | ExpectedVerdict::Metastable,
+            Some(_),
+        ) => {}
     }
 }
 
