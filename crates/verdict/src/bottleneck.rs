@@ -24,13 +24,15 @@ pub(crate) struct Bottleneck {
 }
 
 impl Bottleneck {
-    /// The tier that is full, or whose queue its callers do not outwait; none where no such tier is seen.
+    /// The tier that is full, or whose queue its callers do not outwait; none where no such tier is seen. One
+    /// without a capacity of its own waits for the next, which is what limits.
     pub(crate) fn of(frame: &Frame<'_>) -> Option<Self> {
         let last = frame.last_windows();
         let count = last.iter().map(|window| window.tiers.len()).min().unwrap_or_default();
         let patience = smallest_timeout(frame.scenario);
         let full = |tier: &usize| {
-            utilisation(last, *tier) >= BUSY || median_delay(last, *tier) >= patience / 2.0
+            capacity(last, *tier).is_some()
+                && (utilisation(last, *tier) >= BUSY || median_delay(last, *tier) >= patience / 2.0)
         };
         // Of several full tiers the narrowest.
         let found = (0..count).filter(full).min_by(|a, b| {

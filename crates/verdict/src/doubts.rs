@@ -124,12 +124,14 @@ fn samples(seen: &Seen<'_>, doubts: &mut Vec<Doubt>) {
     }
     let Some(lacking) = seen.lacking().filter(|_| is_whole(frame.log)) else { return };
     let tail = frame.tail();
-    let after = if frame.trigger.is_some() { "the trigger" } else { "the baseline" };
-    let life = frame.rule.life;
-    let why = if life > frame.rule.within.max(3.0 * block) {
+    let triggered = frame.trigger.is_some();
+    let after = if triggered { "the trigger" } else { "the baseline" };
+    let (life, within) = (frame.rule.life, frame.rule.within);
+    // Only a trigger is waited for to be over for whoever met it.
+    let why = if triggered && life > within.max(3.0 * block) {
         format!("a request may live {}", duration(life))
-    } else if frame.rule.within > 3.0 * block {
-        format!("`within` is {}", duration(frame.rule.within))
+    } else if triggered && within > 3.0 * block {
+        format!("`within` is {}", duration(within))
     } else {
         format!("three blocks of {block:.0} s are needed{}", why_long(frame))
     };

@@ -231,3 +231,6 @@ pub(crate) fn is_whole(log: &RunLog) -> bool {
 pub(crate) fn is_open(share: Bounds, needed: f64) -> bool {
     share.low < needed - INDIFFERENCE && share.high >= needed
 }
+
+#[cfg(test)]
+mod tests;

@@ -225,8 +225,9 @@ pub(crate) fn notes(seen: &Seen<'_>, verdict: Verdict) -> Vec<String> {
     }
     if frame.admitted_only {
         let turned_away = frame.series.turned_away(frame.start(), frame.end);
+        let since = if frame.trigger.is_some() { "trigger" } else { "baseline" };
         notes.push(format!(
-            "a lever still turns users away: {turned_away} requests since the trigger; the share is of \
+            "a lever still turns users away: {turned_away} requests since the {since}; the share is of \
              those who are admitted"
         ));
     }
