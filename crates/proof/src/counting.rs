@@ -2,21 +2,23 @@
 //!
 //! # Definitions
 //!
-//! - A **cohort** is the requests that arrived in one second; its share is how many of them ended well. Those
-//!   that a lever's refusal turned away leave it. Trailing seconds with requests that are still open when
-//!   the watch ends are left out.
-//! - **θ**, the band's edge, is `goodput_ratio` times the smaller of two shares: the run's own before the
-//!   trigger, and the twin's after it. The twin is the same run without the trigger: what it loses too is not the
-//!   trigger's doing.
-//! - A **block** is `hold` long and grows to 100 requests by schedule; blocks are laid end to end from the
-//!   trigger's end, so that none is counted twice.
-//! - **Back** is a block at θ or above from which three together are at θ or above. One block alone is what
-//!   chance gives a system that is down, and three are what `within` and `hold` ask for at the least.
+//! - A **cohort** is the requests that arrived in one second; its share is how many of them ended
+//!   well. Those that a lever's refusal turned away leave it. Trailing seconds with requests that
+//!   are still open when the watch ends are left out.
+//! - **θ**, the band's edge, is `goodput_ratio` times the smaller of two shares: the run's own
+//!   before the trigger, and the twin's after it. The twin is the same run without the trigger:
+//!   what it loses too is not the trigger's doing.
+//! - A **block** is `hold` long and grows to 100 requests by schedule; blocks are laid end to end
+//!   from the trigger's end, so that none is counted twice.
+//! - **Back** is a block at θ or above from which three together are at θ or above. One block alone
+//!   is what chance gives a system that is down, and three are what `within` and `hold` ask for at
+//!   the least.
 //! - A **collapse** is two or more blocks in a row below θ that together are ten points below it. A
-//!   healthy system at nine tenths of its capacity has shallower or shorter dips, and so has the twin.
-//! - A run **returns** where it is back at its end, what follows the last collapse has a share of θ or above,
-//!   and, after two collapses or more, has lasted longer than the longest collapse and the longest pause
-//!   between two: a cycle is not over because it is up at the moment.
+//!   healthy system at nine tenths of its capacity has shallower or shorter dips, and so has the
+//!   twin.
+//! - A run **returns** where it is back at its end, what follows the last collapse has a share of θ
+//!   or above, and, after two collapses or more, has lasted longer than the longest collapse and
+//!   the longest pause between two: a cycle is not over because it is up at the moment.
 //! - It **comes and goes** where it does not return and has come back from two collapses at least.
 //! - It is **down** otherwise: never back, back once and down for good, or for good below θ.
 //! - It **falls by itself** where the twin has a collapse or a share below its own θ.
@@ -62,9 +64,9 @@ pub struct Cohorts {
 }
 
 impl Cohorts {
-    /// The cohorts of a run. Those that are younger than a request's life when the watch ends are left
-    /// out from the first on that has an open request; what is open in an older one is past its life,
-    /// and no good.
+    /// The cohorts of a run. Those that are younger than a request's life when the watch ends are
+    /// left out from the first on that has an open request; what is open in an older one is past
+    /// its life, and no good.
     pub fn of(log: &RunLog, scenario: &Scenario) -> Self {
         let watched = scenario.duration + scenario.watch();
         let young = watched.saturating_sub(scenario.life()).as_secs();

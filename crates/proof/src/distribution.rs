@@ -1,8 +1,8 @@
 //! The distribution of random scenarios, as it is written here and nowhere else.
 //!
-//! Case `n` of a seed is drawn from streams of its own, so that one case can be repeated alone. Cases
-//! take turns: of ten in a row six come from recipes that aim at an outcome ([`Family`]) and four are
-//! free. A recipe draws its free parts from the same functions as a free case.
+//! Case `n` of a seed is drawn from streams of its own, so that one case can be repeated alone.
+//! Cases take turns: of ten in a row six come from recipes that aim at an outcome ([`Family`]) and
+//! four are free. A recipe draws its free parts from the same functions as a free case.
 //!
 //! | what | how it is drawn |
 //! |---|---|
@@ -122,8 +122,8 @@ fn free(draw: &mut Draw, number: u64) -> Draft {
     }
 }
 
-/// Says when the trigger comes, and how long the run goes on after it: the last thing drawn, since it
-/// hangs on the rest.
+/// Says when the trigger comes, and how long the run goes on after it: the last thing drawn, since
+/// it hangs on the rest.
 fn time_out_the_run(draft: &mut Draft, draw: &mut Draw) {
     let slowest = draft.rate.min(draft.last_rate());
     let block = draft.hold.max(100.0 / slowest);

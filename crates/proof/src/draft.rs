@@ -2,8 +2,8 @@ use std::fmt::Write as _;
 
 use goodput_scenario::{Plan, Scenario};
 
-/// A scenario before it is written: what a variant of a case scales stands in numbers, the rest as the
-/// text of a key. Times are seconds of scenario time.
+/// A scenario before it is written: what a variant of a case scales stands in numbers, the rest as
+/// the text of a key. Times are seconds of scenario time.
 #[derive(Clone, Debug)]
 pub struct Draft {
     /// Its place in the distribution.
@@ -192,8 +192,8 @@ impl Draft {
         self.tiers.iter().filter_map(|tier| tier.capacity).fold(f64::INFINITY, f64::min)
     }
 
-    /// How long a request may live at the client: the time-outs and the longest waits of its layers, cut
-    /// by an outer time-out and by the deadline.
+    /// How long a request may live at the client: the time-outs and the longest waits of its
+    /// layers, cut by an outer time-out and by the deadline.
     pub fn life(&self) -> f64 {
         let nested = self.layers.iter().rev().fold(0.0, |inner: f64, layer| {
             let one = match layer.timeout {

@@ -47,10 +47,10 @@ pub(crate) fn recovered(draft: &mut Draft, draw: &mut Draw) {
     draft.triggers = vec![cut(draw.between(0.0, 0.5), length)];
 }
 
-/// What a stall loses comes back together after one long wait, on top of the load, and is lost again: for a
-/// wait's time all is well, and then not. The bound on the queue is near the one at which such a burst is as
-/// long as the one before: a longer queue takes as much longer to empty below a time-out's worth
-/// as the burst took to fill it so far.
+/// What a stall loses comes back together after one long wait, on top of the load, and is lost
+/// again: for a wait's time all is well, and then not. The bound on the queue is near the one at
+/// which such a burst is as long as the one before: a longer queue takes as much longer to empty
+/// below a time-out's worth as the burst took to fill it so far.
 pub(crate) fn comes_and_goes(draft: &mut Draft, draw: &mut Draw) {
     draft.rate = draft.rate.max(20.0);
     let load = draw.between(0.6, 0.75);
@@ -91,8 +91,8 @@ pub(crate) fn overloaded(draft: &mut Draft, draw: &mut Draw) {
     draft.raise = Some(Raise { after, factor, over: draw.pick(&[0.0, 0.0, 5.0]) });
 }
 
-/// All attempts together stay a few per cent below the capacity, and the fault lasts: the backlog goes,
-/// but late.
+/// All attempts together stay a few per cent below the capacity, and the fault lasts: the backlog
+/// goes, but late.
 pub(crate) fn slow(draft: &mut Draft, draw: &mut Draw) {
     let attempts = draw.whole(1, 3);
     let most = if attempts == 1 { 0.93 } else { 0.95 };
@@ -107,8 +107,8 @@ pub(crate) fn slow(draft: &mut Draft, draw: &mut Draw) {
     draft.triggers = vec![cut(draw.between(0.0, 0.4), length)];
 }
 
-/// A cut that leaves half as much again as is offered, a spike of a per cent or two, or one tenth of a
-/// second of anything under little load.
+/// A cut that leaves half as much again as is offered, a spike of a per cent or two, or one tenth
+/// of a second of anything under little load.
 pub(crate) fn untouched(draft: &mut Draft, draw: &mut Draw) {
     let load = draw.between(0.2, 0.5);
     set_load(draft, load);

@@ -51,8 +51,8 @@ pub fn verdict(place: &Place) -> Result<Verdict, String> {
     let start = (10.0 + 300.0 / rate).ceil().max(40.0) as u64;
     let tail = (300.0 / rate).ceil().max(120.0) as u64;
     let text = format!(
-        "name = \"no-retries\"\nduration = \"{}s\"\nseed = {seed}\n[load]\nrate = {rate}\n[client]\n\
-         [[client.layer]]\ntimeout = \"{}ms\"\n[[tier]]\nname = \"server\"\nslots = {slots}\n\
+        "name = \"no-retries\"\nduration = \"{}s\"\nseed = {seed}\n[load]\nrate = {rate}\n\
+         [client]\n[[client.layer]]\ntimeout = \"{}ms\"\n[[tier]]\nname = \"server\"\nslots = {slots}\n\
          capacity = {capacity}\nservice = \"{service}\"\n[[fault]]\nkind = \"capacity\"\nto = 0.1\n\
          at = \"{start}s\"\nfor = \"{cut}s\"\n",
         start + cut + tail,

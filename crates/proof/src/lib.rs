@@ -1,8 +1,9 @@
 //! Measures the judge: random scenarios, their truth by plain counting, and the table of both.
 //!
-//! A case is drawn from a written [`distribution`] and run in virtual time for ten of its tails, and once more
-//! without its trigger. [`counting`] says what became of it; [`measure()`] has the judge say the same
-//! of five lengths of that log, and asks how near a boundary is. [`Table`] adds cases up.
+//! A case is drawn from a written [`distribution`] and run in virtual time for ten of its tails,
+//! and once more without its trigger. [`counting`] says what became of it; [`measure()`] has the
+//! judge say the same of five lengths of that log, and asks how near a boundary is. [`Table`] adds
+//! cases up.
 
 pub mod counting;
 pub mod distribution;

@@ -1,5 +1,5 @@
-//! Runs the proof: many cases on all cores, the table to standard output, and what was misjudged to a
-//! folder.
+//! Runs the proof: many cases on all cores, the table to standard output, and what was misjudged to
+//! a folder.
 
 use std::fmt::Write as _;
 use std::fs;

@@ -13,7 +13,8 @@ use crate::draft::{Draft, Family, Variant};
 use crate::miss::{Miss, miss, physics};
 use crate::prefix::{can_be_cut, prefix};
 
-/// The lengths of a run's tail that are judged, in tails of the draft; the truth is that of the last.
+/// The lengths of a run's tail that are judged, in tails of the draft; the truth is that of the
+/// last.
 pub const TAILS: [f64; 5] = [1.0, 1.5, 2.5, 5.0, 10.0];
 /// How near to the edge that decides a share may be, away from a boundary.
 pub const EDGE: f64 = 0.02;
@@ -121,8 +122,8 @@ fn enough(draft: &Draft, tails: f64) -> bool {
     tail * draft.rate.min(draft.last_rate()) >= 300.0 && tail >= 3.0 * draft.life()
 }
 
-/// Runs the variants, and says whether the truth changes; *metastable* of what comes back stands where
-/// no other seed does.
+/// Runs the variants, and says whether the truth changes; *metastable* of what comes back stands
+/// where no other seed does.
 fn measure_boundary(draft: &Draft, long: &Long, outcome: &mut Outcome) -> Result<(), String> {
     let mut why = Vec::new();
     for (whose, course) in [("run", &long.course), ("twin", &long.twin)] {
@@ -251,7 +252,8 @@ impl Long {
         format!(
             "truth: {}; baseline {:.4}, theta {theta:.4}, blocks of {block} s from {from} s; share \
              {share:.4}, margin {margin:.4}, settled {settled:?}\nups {ups:?}\ncollapses \
-             {collapses:?}\nblocks {}\nfelt: {:?}\ntwin: share {:.4}, margin {:.4}, collapses {:?}, class {:?}\n",
+             {collapses:?}\nblocks {}\nfelt: {:?}\ntwin: share {:.4}, margin {:.4}, \
+             collapses {:?}, class {:?}\n",
             self.class().name(),
             self.baseline,
             shares(&self.course.blocks),

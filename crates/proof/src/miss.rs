@@ -79,8 +79,8 @@ fn refuted(course: &Course, judgement: &Judgement, at: usize) -> bool {
 
 /// What can never be, whatever is near: said of a run that ends at second `at`.
 ///
-/// - *Metastable* where all attempts that requests may make stay below the capacity of the only tier: what
-///   waits is served some time (no lever changes either).
+/// - *Metastable* where all attempts that requests may make stay below the capacity of the only
+///   tier: what waits is served some time (no lever changes either).
 /// - *Metastable* where more is offered than the capacity: that is overload.
 /// - *Recovered* where each of the last two blocks is deep below the band.
 pub(crate) fn physics(draft: &Draft, course: &Course, verdict: Verdict, at: usize) -> Vec<String> {
@@ -102,8 +102,8 @@ pub(crate) fn physics(draft: &Draft, course: &Course, verdict: Verdict, at: usiz
     broken
 }
 
-/// Whether all attempts that requests may make stay below the capacity of the only tier, and no lever changes
-/// either.
+/// Whether all attempts that requests may make stay below the capacity of the only tier, and no
+/// lever changes either.
 fn drains(draft: &Draft) -> bool {
     let reach = draft.attempts() as f64 * draft.last_rate();
     draft.lever.is_none() && draft.tiers.len() == 1 && reach < draft.capacity()

@@ -24,8 +24,8 @@ pub fn prefix(log: &RunLog, seconds: u64) -> RunLog {
     }
 }
 
-/// Whether a prefix of a longer log is what a shorter run would have logged: whether no request lives
-/// longer than a run watches on.
+/// Whether a prefix of a longer log is what a shorter run would have logged: whether no request
+/// lives longer than a run watches on.
 pub fn can_be_cut(scenario: &Scenario) -> bool {
     scenario.life() <= Scenario::WATCH_MOST
 }

@@ -49,7 +49,8 @@ impl Table {
         self.due(|_| true)
     }
 
-    /// The share of cases that is left out as near a boundary, from the random sample: near and all.
+    /// The share of cases that is left out as near a boundary, from the random sample: near and
+    /// all.
     pub fn left_out(&self) -> (u32, u32) {
         let judged = |outcome: &Outcome| outcome.class != Class::FallsByItself;
         let sampled = |outcome: &Outcome| outcome.sampled && judged(outcome);
