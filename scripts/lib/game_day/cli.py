@@ -6,6 +6,7 @@ import sys
 
 from . import lead, record, report
 from .console import Console
+from .lease import Lease
 from .options import parse
 from .plane import PlaneError
 from .preflight import fill_defaults, preflight, settings
@@ -42,30 +43,34 @@ def run(options):
     stack = make_stack(options)
     lock = record.Lock(options.runs)
     lock.take()
+    lease = Lease(stack, options.by)
     try:
         states = check(stack, options)
         fill_defaults(options, states)
         console = Console(interactive=not options.yes)
         if not options.yes:
             options.hypothesis = ask_hypothesis(options.hypothesis)
+        lease.take()
         taken = record.Record(options.runs, settings(stack, states, options, command_line()))
         lock.name(taken.path)
-        return carry_out(stack, states, options, console, taken)
+        return carry_out(stack, lease, states, options, console, taken)
     finally:
+        lease.release()
         lock.release()
 
 
-def carry_out(stack, states, options, console, taken):
+def carry_out(stack, lease, states, options, console, taken):
     """The game day itself. Whatever happens, it ends with a clean-up and a report."""
     console.say(f"game day in {taken.path}; Ctrl-C or scripts/game-day abort ends it at any time")
     taken.event("hypothesis", options.hypothesis)
     signals = Signals(console)
     watch = Watch(stack, taken, options.interval, options.arm)
     ended = None
+    lease.tell(lambda what: taken.event("lease-lost", what))
     try:
-        preflight(stack, states, options, taken, console.say)
+        preflight(stack, states, options, taken, console.say, lease.cause)
         watch.start()
-        lead.Leader(stack, options, taken, watch, console, lambda: signals.name).lead()
+        lead.Leader(stack, options, taken, watch, console, lambda: signals.name, lease).lead()
         ended = ("complete", "all rounds are over")
     except lead.Stop as stop:
         ended = (stop.outcome, str(stop))
@@ -75,7 +80,7 @@ def carry_out(stack, states, options, console, taken):
         ended = ("inconclusive", f"the script failed: {error!r}")
         raise
     finally:
-        outcome = clean_up(stack, options, console, taken, ended or ("inconclusive", "unknown"))
+        outcome = clean_up(stack, lease, console, taken, ended or ("inconclusive", "unknown"))
         watch.stop()
         taken.close()
         code = finish(console, taken, outcome)
@@ -83,13 +88,14 @@ def carry_out(stack, states, options, console, taken):
     return code
 
 
-def clean_up(stack, options, console, taken, ended):
+def clean_up(stack, lease, console, taken, ended):
     """Ends everything that is in force, and writes down how the game day ended."""
     outcome, what = ended
     if outcome != "complete":
         console.say(f"ending: {what}")
     reason = f"end of the game day: {what}"
-    rows = stack.revert({"by": options.by, "reason": reason[:900]})
+    rows = stack.revert({**lease.cause, "reason": reason[:900]})
+    lease.release()
     lead.note_reverted(taken, rows)
     show(rows, console.say)
     taken.event("end", what, outcome=outcome)

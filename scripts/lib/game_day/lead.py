@@ -21,11 +21,11 @@ class Stop(Exception):
 class Leader:
     """Leads a game day on a stack that has passed the preflight."""
 
-    def __init__(self, stack, options, record, watch, console, interrupted):
+    def __init__(self, stack, options, record, watch, console, interrupted, lease):
         self.stack, self.options, self.record = stack, options, record
         self.watch, self.console, self.interrupted = watch, console, interrupted
-        self.cause = {"by": options.by, "reason": "game day"}
-        self.levers = Levers(stack, options, self.cause, self.wait, self.say)
+        self.cause = lease.cause
+        self.levers = Levers(stack, options, self.cause, self.wait, self.say, lease.renew_now)
         self.next_status = 0.0
         self.fault = None
         self.steps = 0

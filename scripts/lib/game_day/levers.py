@@ -32,14 +32,16 @@ def parse_plan(given):
 
 
 class Levers:
-    """The levers on a stack. `wait(seconds)` passes time and raises where the game day must end."""
+    """The levers on a stack. `wait(seconds)` passes time and raises where the game day must end;
+    `renew()` takes the stack's lease again, which a process that starts anew has forgotten."""
 
-    def __init__(self, stack, options, cause, wait, say):
+    def __init__(self, stack, options, cause, wait, say, renew):
         self.stack = stack
         self.options = options
         self.cause = cause
         self.wait = wait
         self.say = say
+        self.renew = renew
 
     def pull(self, name):
         """Pulls a lever; returns what it did and how it is taken back (none: it is not).
@@ -66,6 +68,7 @@ class Levers:
             said = (ended.stderr or ended.stdout).strip().splitlines()
             raise PlaneError("status", f"`{command}` ended with {ended.returncode}"
                              + (f": {said[-1]}" if said else ""))
+        self.renew()
         return f"ran `{command}`", None
 
     def budget(self):

@@ -11,7 +11,7 @@ from .stack import Unusable, default_url, leftovers
 DISK_MIN = 100 * 1024 * 1024
 
 
-def preflight(stack, states, options, record, say):
+def preflight(stack, states, options, record, say, cause):
     """Checks the stack and rehearses the abort; writes each check down. Raises Unusable."""
 
     def check(name, good, what):
@@ -30,7 +30,7 @@ def preflight(stack, states, options, record, say):
     check("nothing in force", not left, "; ".join(left) or "no fault, no block, no halt")
     free = shutil.disk_usage(record.path).free
     check("disk", free >= DISK_MIN, f"{free // 2**20} MiB free for {record.path}")
-    rows = stack.revert({"by": options.by, "reason": "rehearsal of the abort"})
+    rows = stack.revert({**cause, "reason": "rehearsal of the abort"})
     bad = [f"{row['role']}: {row['what']}" for row in rows if not row["confirmed"]]
     check("abort rehearsed", not bad, "; ".join(bad) or "reset, and read back everywhere")
     check_prometheus(stack, options.arm, check)

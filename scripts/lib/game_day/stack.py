@@ -41,6 +41,11 @@ class Stack:
         planes = (self.server, self.injector, *self.gateways, self.edge, self.load)
         return [plane for plane in planes if plane is not None]
 
+    def leased(self):
+        """The control planes that one run at a time uses."""
+        planes = (self.server, *self.gateways, self.edge, self.load)
+        return [plane for plane in planes if plane is not None]
+
     def give_token(self, token):
         """Uses another token from now on."""
         for plane in self.planes():
@@ -73,7 +78,8 @@ class Stack:
         return server, load, [states[plane] for plane in (*self.gateways, self.edge) if plane]
 
     def revert(self, cause):
-        """Ends every fault, undoes every lever, and reads back that it is so.
+        """Ends every fault, undoes every lever, whoever's they are, and reads back that it is so. With a
+        `cause` of a run the leases of that run go on; without one, they end too.
 
         One process that does not answer keeps none of the others from being put back. Returns a
         row for each: role, whether it is confirmed, whether nobody listens, and what was read.
@@ -81,7 +87,7 @@ class Stack:
         said = {}
         for plane in self.planes():
             try:
-                plane.post("/reset", cause)
+                plane.post("/reset", {"scope": "all", **cause})
             except PlaneError as error:
                 said[plane] = error
         return [self.read_back(plane, said.get(plane)) for plane in self.planes()]

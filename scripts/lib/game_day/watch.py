@@ -45,7 +45,8 @@ class Watch:
         """Stops, and waits a bounded time for the last sample."""
         self.stopped.set()
         for thread in self.threads:
-            thread.join(timeout=5.0)
+            if thread.is_alive():
+                thread.join(timeout=5.0)
 
     def own(self, seconds):
         """Changes that are seen within so many seconds are this script's."""

@@ -57,6 +57,13 @@ class WholeTest(unittest.TestCase):
         other = self.stack.game_day("--yes", *QUICK)
         self.assertEqual(other.ended(10), 2, other.text())
         self.assertIn("a game day is going on already", other.text())
+        elsewhere = self.stack.game_day("--yes", *QUICK, runs="elsewhere")
+        for refused in (elsewhere, self.stack.run()):
+            self.assertEqual(refused.ended(20), 2, refused.text())
+            self.assertIn("the run `game-day` (", refused.text())
+            self.assertIn("has held the lease", refused.text())
+        self.assertEqual(self.stack.state()["run"]["name"], "game-day")
+        self.assertEqual(self.stack.state(self.stack.load_url)["run"]["name"], "game-day")
 
     def leaves_a_report(self, folder):
         told = (folder / "report.md").read_text(encoding="utf-8")
@@ -69,6 +76,7 @@ class WholeTest(unittest.TestCase):
     def is_as_before(self):
         server, load = self.stack.state(), self.stack.state(self.stack.load_url)
         self.assertEqual((server["faults"], server["admitted"]), ([], 1.0))
+        self.assertEqual((server["run"], load["run"]), (None, None))
         self.assertEqual(server["limiter"]["capacity"], CAPACITY * server["speed"])
         self.assertIs(load["halted"], False)
         self.assertEqual(load["layers"][0]["budget"]["kind"], "off")
@@ -110,6 +118,7 @@ class WholeTest(unittest.TestCase):
         run.kill()
         self.assertEqual(run.ended(10), -signal.SIGKILL)
         self.assertTrue(wait_until(lambda: self.stack.state()["faults"] == [], 10))
+        self.assertTrue(wait_until(lambda: self.stack.state()["run"] is None, 6))
         folder = self.stack.last_run()
         report = self.stack.start([*self.report_command(), folder])
         self.assertEqual(report.ended(20), 0, report.text())
@@ -171,6 +180,9 @@ class WholeTest(unittest.TestCase):
                                     self.stack.path / "runs", *arguments])
             self.assertEqual(run.ended(30), 2, run.text())
             self.assertIn(words, run.text())
+        on_top = self.stack.run()
+        self.assertEqual(on_top.ended(30), 2, on_top.text())
+        self.assertIn("docker compose stop load-generator", on_top.text())
         typed = self.stack.game_day()
         self.assertEqual(typed.ended(30), 2, typed.text())
         self.assertIn("--yes", typed.text())

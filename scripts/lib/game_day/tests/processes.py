@@ -96,7 +96,7 @@ class LocalStack:
         self.server = self.start(
             [goodput, "serve", "--listen", "127.0.0.1:0", "--control", "127.0.0.1:0", "--slots",
              5, "--capacity", CAPACITY, "--queue-limit", 20 * CAPACITY, "--speed", SPEED])
-        data = self.server.wait_for(r"order-status\s+(http://\S+)").group(1)
+        data = self.data_url = self.server.wait_for(r"order-status\s+(http://\S+)").group(1)
         self.server_url = self.server.wait_for(r"control\s+(http://\S+)").group(1)
         self.load = self.start(
             [goodput, "load", "--target", data, "--rate", RATE, "--timeout", "5s", "--retries", 3,
@@ -114,12 +114,17 @@ class LocalStack:
         self.started.append(process)
         return process
 
-    def game_day(self, *arguments, env=None, terminal=False):
+    def game_day(self, *arguments, env=None, terminal=False, runs="runs"):
         """Starts the script on this stack; nobody answers where it looks for Prometheus."""
         where = ["--server", self.server_url, "--load", self.load_url, "--injector",
                  self.injector_url, "--prometheus", "http://127.0.0.1:1", "--runs",
-                 self.path / "runs"]
+                 self.path / runs]
         return self.start([sys.executable, SCRIPT, *arguments, *where], env, terminal)
+
+    def run(self):
+        """Starts `goodput run` against this stack, which has its own load."""
+        return self.start([os.environ["GOODPUT"], "run", "steady", "--quiet", "--speed", SPEED,
+                           "--target", self.data_url, "--control", self.server_url])
 
     def state(self, url=None):
         """The state of a control plane, without the script's own client."""
