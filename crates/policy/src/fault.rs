@@ -103,12 +103,50 @@ impl Effect {
     /// No fault.
     pub const NONE: Self = Self { speed: 1.0, slots: 1.0, stalled: false };
 
+    /// The effect with one fault more: speeds and slots multiply, one stall stalls.
+    #[must_use]
+    pub fn and(mut self, kind: FaultKind) -> Self {
+        match kind {
+            FaultKind::Capacity { to, mode: CapacityMode::Slow } => self.speed *= to.get(),
+            FaultKind::Capacity { to, mode: CapacityMode::Slots } => self.slots *= to.get(),
+            FaultKind::Stall => self.stalled = true,
+        }
+        self
+    }
+
+    /// Checks that a fault which is to take slots away of a tier takes one at least, besides what this
+    /// effect has taken; other faults always pass.
+    ///
+    /// # Errors
+    ///
+    /// Where as many slots would be left as work without it.
+    pub fn check_slots(self, kind: FaultKind, slots: u32) -> Result<(), NoSlotTaken> {
+        let FaultKind::Capacity { to, mode: CapacityMode::Slots } = kind else { return Ok(()) };
+        let working = self.slots_left(slots);
+        if self.and(kind).slots_left(slots) < working {
+            return Ok(());
+        }
+        Err(NoSlotTaken { to, working })
+    }
+
     /// How many of a tier's slots work: the nearest whole number to their share, at least one where
     /// there are any.
     pub fn slots_left(self, slots: u32) -> u32 {
         let left = (f64::from(slots) * self.slots).round() as u32;
         left.max(1).min(slots)
     }
+}
+
+/// A cut by slots that would be rounded away.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+#[error(
+    "would take no slot away: {to} of the {working} at work, in whole slots and one at least, are {working}"
+)]
+pub struct NoSlotTaken {
+    /// The share that was to be left.
+    pub to: Ratio,
+    /// How many slots work without the fault.
+    pub working: u32,
 }
 
 /// A fault in force.
@@ -187,14 +225,7 @@ impl FaultTable {
 
     /// What all of them do together: speeds and slots multiply, one stall stalls.
     pub fn effect(&self) -> Effect {
-        self.active.values().fold(Effect::NONE, |mut sum, fault| {
-            match fault.kind {
-                FaultKind::Capacity { to, mode: CapacityMode::Slow } => sum.speed *= to.get(),
-                FaultKind::Capacity { to, mode: CapacityMode::Slots } => sum.slots *= to.get(),
-                FaultKind::Stall => sum.stalled = true,
-            }
-            sum
-        })
+        self.active.values().fold(Effect::NONE, |sum, fault| sum.and(fault.kind))
     }
 }
 
@@ -253,6 +284,25 @@ mod tests {
         assert_eq!(table.effect(), Effect { speed: 0.25, slots: 0.4, stalled: false });
         table.install(Timestamp::ZERO, "d", FaultKind::Stall, LEASE).unwrap();
         assert!(table.effect().stalled);
+    }
+
+    #[test]
+    fn a_cut_by_slots_takes_a_whole_slot_or_is_refused() {
+        let slots = |to| cut(to, CapacityMode::Slots);
+        for (of, to, left) in
+            [(1, 0.05, None), (1, 1.0, None), (10, 0.96, None), (10, 1.0, None)].into_iter().chain(
+                [(10, 0.94, Some(9)), (10, 0.4, Some(4)), (10, 0.01, Some(1)), (2, 0.7, Some(1))],
+            )
+        {
+            let checked = Effect::NONE.check_slots(slots(to), of);
+            assert_eq!(checked.is_ok(), left.is_some(), "{to} of {of}: {checked:?}");
+            let left = left.unwrap_or(of);
+            assert_eq!(Effect::NONE.and(slots(to)).slots_left(of), left, "{to} of {of}");
+        }
+        let one_is_left = Effect::NONE.and(slots(0.4));
+        assert_eq!(one_is_left.check_slots(slots(0.4), 2).unwrap_err().working, 1);
+        assert_eq!(one_is_left.check_slots(cut(0.05, CapacityMode::Slow), 2), Ok(()));
+        assert_eq!(one_is_left.check_slots(FaultKind::Stall, 2), Ok(()));
     }
 
     #[test]

@@ -17,8 +17,9 @@
 //! - **safe** = (T − s) · min(λ₁, C) ÷ (λ₁ − c).
 //!
 //! Nobody times out in a shorter trigger, so nothing is amplified and everything is as before once
-//! the backlog is served: a lower bound. Where the cost of a request is charged on arrival, the backlog
-//! keeps the speed of the trigger, and c stands for min(λ₁, C). Where the service alone takes T it is 0.
+//! the backlog is served: a lower bound. Where the cost of a request is charged on arrival and the fault
+//! takes slots away, the backlog keeps those that were left, and c stands for min(λ₁, C). Where the service
+//! alone takes T it is 0.
 //!
 //! **With retries.** From the first who waits T, at tₐ, everybody times out as long as W stays at T
 //! or above, and makes the attempts of [`attempts`](super::attempts), which enter N as what they are: a
@@ -44,7 +45,7 @@ use std::time::Duration;
 
 use goodput_clock::Timestamp;
 use goodput_policy::attempt::FailureClass;
-use goodput_policy::fault::{CapacityMode, FaultKind};
+use goodput_policy::fault::{CapacityMode, Effect, FaultKind};
 use goodput_policy::limiter::{Charge, QueueLimit};
 use goodput_policy::retry::LayerConfig;
 
@@ -69,8 +70,8 @@ pub(super) struct Trigger {
     capacity_after: f64,
     /// T.
     timeout: f64,
-    /// Whether the backlog keeps the speed at which it came.
-    keeps_its_cost: bool,
+    /// Whether the backlog keeps the slots that were there when it came.
+    keeps_its_slots: bool,
     /// Whether it is one step up or down, and one back.
     is_one_step: bool,
     /// How many may wait, and whether those beyond are refused for good.
@@ -110,7 +111,8 @@ impl Trigger {
             load_after,
             capacity_after: capacity,
             timeout: timeouts.min().unwrap_or(Duration::MAX).as_secs_f64(),
-            keeps_its_cost: tier.limiter.charge == Charge::Admission,
+            keeps_its_slots: tier.limiter.charge == Charge::Admission
+                && scenario.faults.iter().any(|fault| takes_slots(fault.kind)),
             is_one_step: is_one_step(scenario, load > load_after),
             queue: match tier.limiter.queue_limit {
                 QueueLimit::Bounded(limit) => (f64::from(limit), !layers.iter().any(may_retry)),
@@ -127,19 +129,12 @@ impl Trigger {
         for tier in &scenario.tiers {
             let faults = scenario.faults.iter().filter(|fault| fault.tier == tier.name);
             let Some((_, whole)) = narrowest(std::slice::from_ref(tier)) else { continue };
+            let effect = faults.fold(Effect::NONE, |sum, fault| sum.and(fault.kind));
             let slots = f64::from(tier.limiter.slots);
-            let (mut speed, mut share, mut stalled) = (1.0, 1.0, false);
-            for fault in faults {
-                match fault.kind {
-                    FaultKind::Stall => stalled = true,
-                    FaultKind::Capacity { to, mode: CapacityMode::Slots } => share *= to.get(),
-                    FaultKind::Capacity { to, mode: CapacityMode::Slow } => speed *= to.get(),
-                }
-            }
-            let left = if share < 1.0 { (slots * share).round().max(1.0) } else { slots };
-            let capacity = if stalled { 0.0 } else { whole * speed * left / slots };
+            let left = f64::from(effect.slots_left(tier.limiter.slots));
+            let capacity = if effect.stalled { 0.0 } else { whole * effect.speed * left / slots };
             if capacity < self.capacity {
-                (self.capacity, self.service) = (capacity, slots / whole / speed);
+                (self.capacity, self.service) = (capacity, slots / whole / effect.speed);
             }
         }
     }
@@ -153,7 +148,7 @@ impl Trigger {
             return Bounds { safe, ..Bounds::default() };
         }
         let drained =
-            if self.keeps_its_cost { self.capacity } else { self.load.min(self.capacity_after) };
+            if self.keeps_its_slots { self.capacity } else { self.load.min(self.capacity_after) };
         let safe = wait * drained / excess;
         let sure = self.sure();
         let amplified = self.lifts_above_capacity().map(|after| {
@@ -251,6 +246,10 @@ impl Trigger {
             rest + (backlog - served) / self.capacity_after
         }
     }
+}
+
+const fn takes_slots(fault: FaultKind) -> bool {
+    matches!(fault, FaultKind::Capacity { mode: CapacityMode::Slots, .. })
 }
 
 /// Whether there is one trigger, or several that start and end together, each in a step, after which

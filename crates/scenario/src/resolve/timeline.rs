@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use goodput_clock::Timestamp;
-use goodput_policy::fault::FaultKind;
+use goodput_policy::fault::{Effect, FaultKind};
 
 use super::tiers::{chosen, has_capacity};
 use super::{check_moment, check_name, say};
@@ -26,6 +26,7 @@ pub(super) fn resolve(
     let mut faults: Vec<_> = faults.into_iter().collect::<Option<_>>()?;
     faults.sort_by_key(|(_, fault)| fault.at);
     check_overlaps(reader, &faults);
+    check_slots(reader, &faults, tiers.unwrap_or_default());
     Some(faults.into_iter().map(|(_, fault)| fault).collect())
 }
 
@@ -107,6 +108,21 @@ fn check_end(
             &path.key("for"),
             format!("ends at {ends}, after the run's end at {}", say(run)),
         );
+    }
+}
+
+/// Checks that each fault that is to take slots away takes one at least, besides those that the
+/// faults in force at its start have taken.
+fn check_slots(reader: &mut Reader<'_, '_>, faults: &[(Path, PlannedFault)], tiers: &[Tier]) {
+    for (index, (path, fault)) in faults.iter().enumerate() {
+        let Some(tier) = tiers.iter().find(|tier| tier.name == fault.tier) else { continue };
+        let in_force = faults[..index].iter().map(|(_, other)| other);
+        let in_force = in_force.filter(|other| other.tier == fault.tier && other.ends() > fault.at);
+        let effect = in_force.fold(Effect::NONE, |sum, other| sum.and(other.kind));
+        if let Err(none) = effect.check_slots(fault.kind, tier.limiter.slots) {
+            let message = format!("at tier `{}`, `mode = \"slots\"` {none}", tier.name);
+            reader.problem_with(&path.key("mode"), message, "mode = \"slow\"");
+        }
     }
 }
 

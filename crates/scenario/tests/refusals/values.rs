@@ -250,6 +250,31 @@ fn a_cut_to_nothing_or_to_more_than_there_is_is_refused() {
 }
 
 #[test]
+fn a_cut_by_slots_that_would_be_rounded_away_is_refused_and_another_is_not() {
+    let message =
+        "at tier `order-status`, `mode = \"slots\"` would take no slot away: 96% of the 10";
+    let slots = |to: f64| format!("to = {to}\nmode = \"slots\"");
+    check("to = 0.4", &slots(0.96), 29, "fault.mode", message, "mode = \"slow\"");
+    for to in [0.94, 0.4, 0.001] {
+        assert!(Plan::parse("case.toml", &VALID.replace("to = 0.4", &slots(to))).is_ok(), "{to}");
+    }
+    // The first leaves one slot of two, and the second would leave it too.
+    let second = |at: &str| {
+        let second = format!(
+            "for = \"20s\"\n[[fault]]\nname = \"more\"\nkind = \"capacity\"\nto = 0.4\n\
+             mode = \"slots\"\nat = \"{at}\"\nfor = \"5s\"\n[[lever]]"
+        );
+        VALID
+            .replace("for = \"20s\"\n[[lever]]", &second)
+            .replacen("to = 0.4", &slots(0.4), 1)
+            .replace("slots = 10", "slots = 2")
+    };
+    let refusal = refused(&second("70s")).to_string();
+    assert!(refusal.contains("no slot away: 40% of the 1 at work"), "{refusal}");
+    assert!(Plan::parse("case.toml", &second("80s")).is_ok());
+}
+
+#[test]
 fn a_rate_of_nothing_or_beyond_reason_is_refused() {
     for rate in ["0", "0.0", "1e9", "\"100000k/s\""] {
         let problem = problem("rate = 80", &format!("rate = {rate}"));
