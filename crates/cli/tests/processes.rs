@@ -61,6 +61,9 @@ fn a_detached_fault_is_listed_and_cleared_and_reset() {
     let detached = ["fault", "cut", "--to", "40%", "--mode", "slots", "--for", "60s", "--detach"];
     assert!(run(&detached).assert_code(0).stdout.contains("cut to 40% (fewer slots)"));
     run(&detached).assert_code(2).assert_error(&["409"]);
+    let rounded =
+        ["fault", "cut", "--to", "90%", "--mode", "slots", "--for", "60s", "--name", "more"];
+    run(&rounded).assert_code(2).assert_error(&["no slot away", "90% of the 4 at work"]);
     assert!(run(&["fault", "list"]).stdout.contains("lease ends in"));
     assert!(run(&["fault", "clear", "cut"]).assert_code(0).stdout.contains("none in force"));
     run(&["fault", "clear", "cut"]).assert_code(0).assert_error(&["no fault named `cut`"]);

@@ -64,6 +64,28 @@ fn a_name_with_odd_characters_can_be_ended() {
 }
 
 #[test]
+fn a_cut_by_slots_that_takes_none_away_is_refused_and_changes_nothing() {
+    let server = ToldServer::start();
+    let addr = server.addr();
+    let slots = |name: &str, to: &str| {
+        let fault = format!(r#"{{"kind":"capacity","to":"{to}","mode":"slots"}}"#);
+        ask_json(addr, "POST", "/faults", &format!(r#"{{"name":"{name}","fault":{fault}}}"#))
+    };
+    let (status, answer) = slots("a", "96%");
+    assert_eq!(status, 409, "{answer}");
+    let error = json(&answer)["error"].as_str().unwrap().to_owned();
+    for part in ["`slots` would take no slot away", "96% of the 10", r#""mode":"slow""#] {
+        assert!(error.contains(part), "{part}: {error}");
+    }
+    assert!(!server.is_hurt());
+    assert_eq!(slots("a", "10%").0, 201);
+    assert!(json(&slots("b", "10%").1)["error"].as_str().unwrap().contains("of the 1 at work"));
+    assert!(json(&slots("a", "10%").1)["error"].as_str().unwrap().contains("in force already"));
+    assert_eq!(ask_json(addr, "PATCH", "/limiter", r#"{"slots":100}"#).0, 200);
+    assert_eq!(slots("b", "10%").0, 201, "nine of ten slots are left to take");
+}
+
+#[test]
 fn reset_ends_every_fault_puts_levers_back_and_reads_the_state_back() {
     let server = ToldServer::start();
     let addr = server.addr();
