@@ -10,7 +10,7 @@ use goodput_policy::limiter::{Capacity, LimiterPatch};
 use http::StatusCode;
 use serde_json::{Value, json};
 
-use crate::api::{Cause, FaultView, Held, Owner, Removal, RunView, ServerState};
+use crate::api::{Cause, FaultRequest, FaultView, Held, Owner, Removal, RunView, ServerState};
 use crate::audit::Audit;
 use crate::commands::CommandLog;
 use crate::error::ApiError;
@@ -229,6 +229,22 @@ impl Levered for Shared {
 }
 
 impl Shared {
+    /// Checks that a fault which is to take slots away takes one at least, besides those that the
+    /// faults in force have taken. A name that is in use is for the keeper to refuse.
+    fn check_slots(&self, request: &FaultRequest) -> Result<(), ApiError> {
+        let faults = self.keeper.faults();
+        let Some(slots) = self.control.limiter().slots else { return Ok(()) };
+        if faults.iter().any(|other| other.name == request.name) {
+            return Ok(());
+        }
+        let effect = faults.iter().fold(Effect::NONE, |sum, other| sum.and(other.fault));
+        let checked = effect.check_slots(request.fault, slots);
+        checked.map_err(|none| {
+            let message = format!("a fault of mode `slots` {none}; write {SLOW_EXAMPLE}");
+            ApiError::conflict(message)
+        })
+    }
+
     /// Takes that whoever asks has changed the limiter.
     fn note_patch(&self, patch: LimiterPatch, cause: &Cause) {
         let mut settings = self.settings();
@@ -255,24 +271,6 @@ impl Shared {
     }
 }
 
-impl Shared {
-    /// Checks that a fault which is to take slots away takes one at least, besides those that the
-    /// faults in force have taken. A name that is in use is for the keeper to refuse.
-    fn check_slots(&self, name: &str, fault: FaultKind) -> Result<(), ApiError> {
-        let faults = self.keeper.faults();
-        let Some(slots) = self.control.limiter().slots else { return Ok(()) };
-        if faults.iter().any(|other| other.name == name) {
-            return Ok(());
-        }
-        let effect = faults.iter().fold(Effect::NONE, |sum, other| sum.and(other.fault));
-        let checked = effect.check_slots(fault, slots);
-        checked.map_err(|none| {
-            let message = format!("a fault of mode `slots` {none}; write {SLOW_EXAMPLE}");
-            ApiError::conflict(message)
-        })
-    }
-}
-
 type Lent = State<Arc<Shared>>;
 
 async fn list_faults(State(shared): Lent) -> Response {
@@ -284,9 +282,9 @@ async fn install(State(shared): Lent, peer: Peer, body: Bytes) -> Result<Respons
     let request = parse::fault(&body)?;
     let cause = request.cause();
     shared.check_run(&cause)?;
-    shared.check_slots(&request.name, request.fault).map_err(|error| error.by(&cause))?;
-    let command = shared.begin(peer, "POST /faults", json_of(&request), &cause);
     check_acts(&*shared.control, request.fault).map_err(|error| error.by(&cause))?;
+    shared.check_slots(&request).map_err(|error| error.by(&cause))?;
+    let command = shared.begin(peer, "POST /faults", json_of(&request), &cause);
     let view = shared.keeper.install(&request).map_err(|e| lease_error(&e).by(&cause))?;
     shared.end_saying(command, &format!("fault `{}` in force: {}", view.name, view.fault));
     Ok((StatusCode::CREATED, axum::Json(view)).into_response())

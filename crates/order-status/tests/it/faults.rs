@@ -53,7 +53,7 @@ fn a_stall_freezes_the_server_and_its_end_serves_what_waits() {
         let stalled = state(&server);
         assert_eq!((stalled.counters.served, stalled.capacity), (0, Some(0.0)));
         assert!(stalled.oldest_age >= 0.1, "{}", stalled.oldest_age);
-        command(&server, "DELETE", "/faults/stop", "");
+        command(&server, "DELETE", "/faults/stop", r#"{"id": "any"}"#);
         for connection in &mut waiting {
             assert_eq!(connection.receive().unwrap().status, 200);
         }
@@ -69,7 +69,7 @@ fn a_service_that_began_in_a_deep_cut_ends_soon_after_it() {
     let mut connection = Connection::open(server.data_addr());
     connection.send("GET", "/orders/1", "", "");
     wait_for("it is in service", || state(&server).in_service == 1);
-    command(&server, "DELETE", "/faults/cut", "");
+    command(&server, "DELETE", "/faults/cut", r#"{"id": "any"}"#);
     assert_eq!(connection.receive().unwrap().status, 200);
 }
 
