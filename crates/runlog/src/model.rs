@@ -195,7 +195,8 @@ pub struct TierWindow {
     pub capacity: Option<f64>,
     /// The share of traffic that is admitted, at the end of the window; absent where unknown.
     pub admitted: Option<f64>,
-    /// From arrival to the start of service, or to refusal.
+    /// From arrival to the start of service, or to a refusal after waiting; a refusal at the door has none.
+    /// Counted when the attempt ends, in buckets of a sixteenth of a doubling.
     pub queue_delay: Quantiles,
     /// The age of the oldest attempt in the queue at the end of the window, in seconds.
     pub oldest_age: f64,

@@ -119,7 +119,7 @@ impl<'a> Draft<'a> {
         let mut chart = Chart {
             series: queue_delay(self.track, tier),
             note: self.note(
-                "From arrival to the start of service, or to refusal. Above the time-out every \
+                "From arrival to the start of service, or to a refusal after waiting. Above the time-out every \
                  answer comes too late.",
             ),
             ..self.chart(
