@@ -39,10 +39,16 @@ fn is_down(frame: &Frame<'_>) -> bool {
     ended > 0 && unreached as f64 >= DOWN * ended as f64
 }
 
-/// Whether the schedule asks for what the capacity in force cannot serve, and asked for less before.
+/// Whether the schedule asks for what the capacity in force cannot serve, and asked for less before, or a
+/// lever of the run's own has left less capacity.
 fn is_overloaded(frame: &Frame<'_>) -> bool {
-    least_capacity(frame).is_some_and(|capacity| frame.load.end >= capacity)
-        && frame.load.end > MORE_LOAD * frame.load.before
+    let Some(capacity) = least_capacity(frame).filter(|capacity| frame.load.end >= *capacity)
+    else {
+        return false;
+    };
+    let calm = frame.calm().last().map_or(&[][..], |window| &window.tiers);
+    let before = calm.iter().filter_map(|tier| tier.capacity).fold(f64::INFINITY, f64::min);
+    frame.load.end > MORE_LOAD * frame.load.before || capacity < before * LESS_CAPACITY
 }
 
 /// Whether most failures are answers that are no refusals, and nothing waits.
@@ -71,3 +77,5 @@ fn has_backlog(frame: &Frame<'_>) -> bool {
 const UNREACHED: [&str; 4] = ["refused", "reset", "unreachable", "closed"];
 /// Fewer attempts than this more are no backlog.
 const BACKLOG_LEAST: f64 = 5.0;
+/// A capacity below the baseline's by this factor is another one.
+const LESS_CAPACITY: f64 = 0.99;

@@ -44,7 +44,7 @@ impl Verdict {
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cause {
-    /// The offered load is at or above the capacity in force, and above that of the baseline.
+    /// The offered load is at or above the capacity in force, and was below it in the baseline.
     Overloaded,
     /// Attempts are refused, reset, or reach nobody.
     Down,
