@@ -212,6 +212,7 @@ fn claim_down(frame: &Frame<'_>, back: Option<u64>, deep: &[Stretch]) -> (bool, 
         (Some(_), Some(stretch)) if stretch.to as u64 >= end => stretch.from as u64,
         (Some(_), _) => from,
     };
+    let step = frame.block.max(end.saturating_sub(earliest) / WIDENED_MOST);
     let mut from = from;
     loop {
         let share = frame.share(from, end);
@@ -221,7 +222,7 @@ fn claim_down(frame: &Frame<'_>, back: Option<u64>, deep: &[Stretch]) -> (bool, 
         if from <= earliest {
             return (false, last);
         }
-        from = from.saturating_sub(frame.block).max(earliest);
+        from = from.saturating_sub(step).max(earliest);
     }
 }
 
@@ -234,3 +235,7 @@ impl Dips {
         }
     }
 }
+
+/// The span in which goodput is claimed to be down is widened so many times at most: by a block, or by more
+/// in a run that is longer than as many blocks.
+const WIDENED_MOST: u64 = 100;
