@@ -39,8 +39,8 @@ pub(crate) fn summary(
 fn recovered(seen: &Seen<'_>) -> String {
     let after = since_trigger(seen, seen.course.back);
     let of = if seen.frame.admitted_only { ", of what is admitted" } else { "" };
-    if after <= 0.0 && !clients_noticed(seen) {
-        return format!("the trigger was absorbed: no client noticed it{of}");
+    if after <= 0.0 && !left_the_band(seen) {
+        return format!("the trigger was absorbed: goodput did not leave its band{of}");
     }
     match seen.course.deep.last() {
         Some(stretch) => format!(
@@ -52,8 +52,8 @@ fn recovered(seen: &Seen<'_>) -> String {
     }
 }
 
-/// Whether goodput fell while the trigger lasted or after it.
-fn clients_noticed(seen: &Seen<'_>) -> bool {
+/// Whether goodput left its band while the trigger lasted.
+fn left_the_band(seen: &Seen<'_>) -> bool {
     let frame = &seen.frame;
     let Some(trigger) = frame.trigger else { return true };
     let from = trigger.from.floor() as u64;
@@ -90,7 +90,10 @@ fn slow(seen: &Seen<'_>) -> String {
 
 fn unstable(seen: &Seen<'_>) -> String {
     let Course { deep, share, .. } = &seen.course;
-    let pooled = share.map_or_else(String::new, |share| {
+    let triggered = seen.frame.trigger.is_some();
+    // Since a single stretch it is whole, which is not what is amiss.
+    let told = share.filter(|share| share.value < seen.frame.rule.needed || deep.len() > 1);
+    let pooled = told.map_or_else(String::new, |share| {
         format!(
             ": {:.1} % of the requests since then ended well, {:.1} % are needed",
             share.value * 100.0,
@@ -99,18 +102,16 @@ fn unstable(seen: &Seen<'_>) -> String {
     });
     let times = match deep.len() {
         0 => "below its band".to_owned(),
-        1 => "lost once more".to_owned(),
-        count => format!("lost {count} times more"),
+        1 => format!("lost once{}", if triggered { " more" } else { "" }),
+        count => format!("lost {count} times{}", if triggered { " more" } else { "" }),
     };
     let near = if amplifies(seen) {
         ""
     } else {
         ", as it does near its capacity; nothing points to a failure that sustains itself"
     };
-    if seen.frame.trigger.is_none() {
-        return format!("goodput comes and goes ({times}){pooled}{near}");
-    }
-    format!("goodput was back after the trigger and comes and goes ({times}){pooled}{near}")
+    let back = if triggered { "was back after the trigger and " } else { "" };
+    format!("goodput {back}comes and goes ({times}){pooled}{near}")
 }
 
 /// Whether requests make more attempts than in the baseline since the trigger.
