@@ -1,6 +1,7 @@
 //! The judge on synthetic run logs, whose every second is written down. The system is the same throughout:
 //! ten slots that serve 100 requests a second, and a cut from 60 to 80 s where a test has a fault.
 
+mod causes;
 mod comes_and_goes;
 mod doubts;
 mod down;
@@ -26,8 +27,13 @@ const STEADY: &str = "[expect]\nverdict = \"steady\"\nhold = \"10s\"\n";
 /// So many requests a second that may be retried so often, over 240 s, with what is added to the file. A
 /// request lives 27 s with three retries, 5 s without.
 fn system(rate: &str, retries: u32, more: &str) -> Scenario {
+    system_of("[[client.layer]]", rate, retries, more)
+}
+
+/// The same with a client layer that begins like this.
+fn system_of(layer: &str, rate: &str, retries: u32, more: &str) -> Scenario {
     let text = format!(
-        "name = \"test\"\nduration = \"240s\"\n[load]\nrate = {rate}\n[[client.layer]]\n\
+        "name = \"test\"\nduration = \"240s\"\n[load]\nrate = {rate}\n{layer}\n\
          timeout = \"5s\"\nretries = {retries}\n[[tier]]\nname = \"order-status\"\nslots = 10\n\
          capacity = 100\n{more}"
     );

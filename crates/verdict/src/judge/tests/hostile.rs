@@ -117,6 +117,22 @@ fn the_largest_counts_and_figures_are_judged() {
 }
 
 #[test]
+fn a_run_of_days_by_a_hair_below_its_band_is_judged() {
+    // No span of the tail claims it to be down, however wide it is.
+    let scenario = lasting(faulted(), 200_000);
+    let judgement = run(&scenario, |second| {
+        if second < 80 {
+            return cut_then(calm)(second);
+        }
+        let mut window = healthy(second, 1_000_000);
+        spoil(&mut window, 949_999, ("timeout", "timeout"));
+        window
+    });
+    assert_verdict(&judgement, Verdict::Inconclusive, None);
+    assert_eq!((judgement.time_to_recover, judgement.run_longer), (None, Some(199_920.0)));
+}
+
+#[test]
 fn cohorts_that_contradict_themselves_are_judged() {
     let odd = |second| {
         let mut window = calm(second);
