@@ -105,7 +105,9 @@ impl Course {
         }
         let amplified = |stretch: &&Stretch| amplified(frame, stretch);
         let below = share.value < frame.rule.needed;
-        share.high < frame.rule.needed
+        // What hangs together for a moment claims nothing of how it goes.
+        let long = frame.end.saturating_sub(self.since) >= SETTLED_BLOCKS * frame.block;
+        (long && share.high < frame.rule.needed)
             || (below && self.deep.len() >= 2)
             || self.deep.iter().filter(amplified).count() >= RELAPSES
     }
