@@ -83,6 +83,17 @@ fn a_share_that_is_claimed_to_be_below_the_band_is_unstable_without_deep_stretch
 }
 
 #[test]
+fn a_moment_after_a_stretch_claims_nothing() {
+    // Back for 11 s, and away again for the last 9: too short to tell whether that comes and goes.
+    let judgement = after_cut(|second| match second {
+        190..210 | 231.. => failing(second, 80, 80, 0, 500),
+        _ => calm(second),
+    });
+    assert_verdict(&judgement, Verdict::Inconclusive, None);
+    assert_eq!(judgement.stretches.len(), 1);
+}
+
+#[test]
 fn a_single_collapse_that_still_lasts_does_not_come_and_go() {
     let judgement = after_cut(|second| if second < 110 { calm(second) } else { stuck(second) });
     assert_verdict(&judgement, Verdict::Metastable, None);

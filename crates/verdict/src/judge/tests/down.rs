@@ -130,6 +130,54 @@ fn a_load_that_even_with_all_retries_is_below_the_capacity_is_no_metastable() {
 }
 
 #[test]
+fn where_the_balance_claims_nothing_a_falling_backlog_does() {
+    let scenario = system("26", 3, &format!("{FAULT}{WITHIN}"));
+    let noisy = |second: u64, queued: u64| {
+        failing(second, 26, if (second / 10).is_multiple_of(2) { 60 } else { 132 }, 0, queued)
+    };
+    let falling = |second: u64| noisy(second, 5_000 - (second - 80) * 20);
+    let judgement = run(&scenario, cut_then(falling));
+    assert_verdict(&judgement, Verdict::SlowRecovery, None);
+    assert!(judgement.summary.contains("changes by -20.0 a second"), "{}", judgement.summary);
+    // It never claims that one does not fall.
+    let rising = run(&scenario, cut_then(|second| noisy(second, 20 * second)));
+    assert_eq!(only_doubt(&rising).kind, DoubtKind::TooShort);
+    // Nor does it say anything of a queue at its bound.
+    let mut bounded = scenario;
+    bounded.tiers[0].limiter.queue_limit = goodput_policy::limiter::QueueLimit::Bounded(5_000);
+    let full = run(
+        &bounded,
+        cut_then(|second| {
+            let mut window = falling(second);
+            window.tiers[0].refused = counts([("queue-full", 1)]);
+            window
+        }),
+    );
+    assert_verdict(&full, Verdict::Metastable, None);
+}
+
+#[test]
+fn a_collapse_is_metastable_when_it_has_lasted_for_longer_than_a_request_lives() {
+    let aged = |age: u64| {
+        run(&faulted(), cut_then(|s| if s < 240 - age { calm(s) } else { stuck(s) })).verdict
+    };
+    let verdicts: Vec<Verdict> = (0..60).map(aged).collect();
+    // Two seconds of ten may be a dip; from 27 s and a block on there is nobody left whose retries the
+    // beginning of the collapse alone would explain. A stretch covers all blocks that are out of the band.
+    let began = verdicts.iter().position(|v| *v == Verdict::Inconclusive).unwrap();
+    let lasts = verdicts.iter().position(|v| *v == Verdict::Metastable).unwrap();
+    assert_eq!((began, lasts), (2, 28));
+    for (age, verdict) in verdicts.iter().enumerate() {
+        let due = match age {
+            _ if age < began => Verdict::Recovered,
+            _ if age < lasts => Verdict::Inconclusive,
+            _ => Verdict::Metastable,
+        };
+        assert_eq!(*verdict, due, "{age} s");
+    }
+}
+
+#[test]
 fn a_backlog_that_falls_is_a_slow_recovery_where_nothing_else_is_seen() {
     let falling = |second: u64| failing(second, 80, 80, 0, 5_000 - (second - 80) * 20);
     let judgement = unseen(falling);

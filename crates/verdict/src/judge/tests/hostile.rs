@@ -159,53 +159,93 @@ fn tiers_that_come_and_go_are_judged() {
 /// 80/s Poisson against ten slots of 100 ms, as a queue without faults, over 1,000 seeds.
 #[test]
 fn poisson_noise_never_fails_a_healthy_run() {
-    let scenario = quiet();
     for seed in 0..1_000 {
-        let judgement = judge(&poisson(seed, 240), &scenario);
-        assert_verdict(&judgement, Verdict::Steady, None);
+        assert_verdict(&judge(&BUSY.log(seed), &quiet()), Verdict::Steady, None);
     }
 }
 
 /// The same with a fault that its tier shows and nobody notices.
 #[test]
 fn poisson_noise_never_fails_a_run_whose_trigger_is_absorbed() {
-    let scenario = faulted();
     for seed in 0..1_000 {
-        let mut log = poisson(seed, 240);
-        for window in &mut log.windows {
-            window.tiers = calm(window.second).tiers;
-            let tier = &mut window.tiers[0];
-            (tier.received, tier.served) = (window.client.attempts, window.client.good);
-            tier.capacity = Some(if (60..80).contains(&window.second) { 90.0 } else { 100.0 });
+        let mut log = BUSY.log(seed);
+        for window in &mut log.windows[60..80] {
+            window.tiers[0].capacity = Some(90.0);
         }
-        let judgement = judge(&log, &scenario);
+        let judgement = judge(&log, &faulted());
         assert_verdict(&judgement, Verdict::Recovered, None);
         assert_eq!(judgement.time_to_recover, Some(0.0), "seed {seed}");
     }
 }
 
-/// A healthy run of Poisson arrivals. Who is under way at the end is followed to his own.
-fn poisson(seed: u64, seconds: u64) -> RunLog {
-    let mut random = Seed(seed).stream("healthy run");
-    let mut windows: Vec<Window> =
-        (0..seconds).map(|second| Window { second, ..Window::default() }).collect();
-    let mut slots = [0.0_f64; 10];
-    let mut now = 0.0;
-    loop {
-        now += random.exponential() / 80.0;
-        let Some(window) = windows.get_mut(now as usize) else { break };
-        let slot = slots.iter_mut().min_by(|a, b| a.total_cmp(b)).unwrap();
-        *slot = slot.max(now) + 0.1;
-        let good = u64::from(*slot - now < 5.0);
-        let client = &mut window.client;
-        client.offered += 1;
-        client.attempts += 1;
-        client.cohort.arrived += 1;
-        client.cohort.good += good;
-        client.cohort.failed += 1 - good;
-        if let Some(window) = windows.get_mut(*slot as usize) {
-            window.client.good += good;
+/// 7/s Poisson against one slot of 100 ms whose callers give up after 500 ms: now and then some do, for as
+/// long as a busy period of the queue lasts.
+#[test]
+fn a_run_whose_callers_now_and_then_give_up_is_no_failure() {
+    let mut scenario = system("7", 0, STEADY);
+    scenario.client.layers[0].timeout = Some(Duration::from_millis(500));
+    let mut steady = 0;
+    for seed in 0..1_000 {
+        let judgement = judge(&IMPATIENT.log(seed), &scenario);
+        if judgement.verdict == Verdict::Steady {
+            steady += 1;
+        } else if judgement.verdict != Verdict::Inconclusive {
+            assert_verdict(&judgement, Verdict::Unstable, None);
+            assert!(!judgement.stretches.is_empty(), "seed {seed}: {judgement:#?}");
         }
     }
-    log_from(windows.into_iter())
+    assert!(steady > 600, "{steady} of 1000");
+}
+
+/// A queue of Poisson arrivals before slots of equal speed.
+struct Queue {
+    rate: f64,
+    slots: usize,
+    service: f64,
+    timeout: f64,
+}
+
+const BUSY: Queue = Queue { rate: 80.0, slots: 10, service: 0.1, timeout: 5.0 };
+const IMPATIENT: Queue = Queue { rate: 7.0, slots: 1, service: 0.1, timeout: 0.5 };
+
+impl Queue {
+    /// A run of 240 s. Whoever is under way at its end is followed to his own.
+    fn log(&self, seed: u64) -> RunLog {
+        let mut random = Seed(seed).stream("healthy run");
+        let mut windows: Vec<Window> = (0..240).map(|second| healthy(second, 0)).collect();
+        for window in &mut windows {
+            window.tiers[0].capacity = Some(self.slots as f64 / self.service);
+            window.tiers[0].slots = self.slots as u32;
+        }
+        let mut slots = vec![0.0_f64; self.slots];
+        let mut now = 0.0;
+        loop {
+            now += random.exponential() / self.rate;
+            if now >= 240.0 {
+                break;
+            }
+            let slot = slots.iter_mut().min_by(|a, b| a.total_cmp(b)).unwrap();
+            let starts = slot.max(now);
+            *slot = starts + self.service;
+            let (ends, good) = (*slot, *slot - now < self.timeout);
+            let arrival = &mut windows[now as usize];
+            arrival.client.offered += 1;
+            arrival.client.attempts += 1;
+            arrival.client.cohort.arrived += 1;
+            arrival.client.cohort.good += u64::from(good);
+            arrival.client.cohort.failed += u64::from(!good);
+            arrival.tiers[0].received += 1;
+            if let Some(start) = windows.get_mut(starts as usize) {
+                let tier = &mut start.tiers[0];
+                tier.queue_delay.count += 1;
+                tier.queue_delay.p50 = tier.queue_delay.p50.max(starts - now);
+                *if good { &mut tier.busy_useful } else { &mut tier.busy_wasted } += self.service;
+            }
+            if let Some(end) = windows.get_mut(ends as usize) {
+                end.client.good += u64::from(good);
+                end.tiers[0].served += 1;
+            }
+        }
+        log_from(windows.into_iter())
+    }
 }

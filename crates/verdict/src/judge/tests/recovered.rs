@@ -296,6 +296,28 @@ fn a_fault_that_was_seen_to_end_late_counts_from_there() {
 }
 
 #[test]
+fn the_trigger_is_all_that_was_done_to_the_system() {
+    // Two faults, between which goodput was back.
+    let second = "[[fault]]\nname = \"again\"\nkind = \"capacity\"\nto = 0.4\nat = \"110s\"\nfor = \"10s\"\n";
+    let judgement = run(&system("80", 3, &format!("{FAULT}{second}{WITHIN}")), |at| {
+        if (110..125).contains(&at) { degraded(at, 0, 900) } else { cut_then(recovering)(at) }
+    });
+    let span = judgement.trigger.map(|trigger| (trigger.from, trigger.to));
+    assert_eq!((span, judgement.time_to_recover), (Some((60.0, 120.0)), Some(5.0)));
+    // A fault that a person put in while it ran.
+    let mut scenario = quiet();
+    scenario.expect.within = Duration::from_mins(1);
+    let mut log = log_of(&scenario, cut_then(recovering));
+    let (name, tier) = ("by hand".to_owned(), "order-status".to_owned());
+    let ended = EventKind::FaultEnded { name: name.clone(), tier: tier.clone() };
+    let started = EventKind::FaultStarted { name, tier, what: String::new() };
+    log.events = vec![event(60, started), event(80, ended)];
+    let judgement = judge(&log, &scenario);
+    assert_verdict(&judgement, Verdict::Recovered, None);
+    assert_eq!(judgement.time_to_recover, Some(15.0));
+}
+
+#[test]
 fn a_load_spike_is_a_trigger_and_a_step_is_none() {
     let spike = "[[load.change]]\nat = \"60s\"\nrate = 200\nfor = \"20s\"\n";
     let trigger = run(&system("80", 3, &format!("{spike}{WITHIN}")), calm).trigger.unwrap();
