@@ -90,6 +90,24 @@ fn a_target_that_reaches_nobody_is_down() {
 }
 
 #[test]
+fn nine_of_ten_must_reach_nobody_to_be_down_and_half_be_answered_wrongly_to_be_damaged() {
+    // Nobody is answered well; the others are out of time.
+    let cause = |count: u64, (outcome, class): (&str, &str)| {
+        let judgement = unseen(|second| {
+            let mut window = partly(second, 0);
+            window.client.attempts_failed = counts([(class, count), ("timeout", 80 - count)]);
+            window.client.outcomes = counts([(outcome, count), ("timeout", 80 - count)]);
+            window
+        });
+        assert_eq!(judgement.verdict, Verdict::NotRecovered, "{judgement:#?}");
+        judgement.cause.unwrap()
+    };
+    let (refused, wrong) = (("refused", "connect"), ("500", "error"));
+    assert_eq!((cause(72, refused), cause(71, refused)), (Cause::Down, Cause::Unknown));
+    assert_eq!((cause(40, wrong), cause(39, wrong)), (Cause::Damaged, Cause::Unknown));
+}
+
+#[test]
 fn a_target_behind_a_gateway_that_reaches_nobody_is_down() {
     let judgement = unseen(|second| {
         let mut window = calm(second);
