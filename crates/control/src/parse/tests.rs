@@ -3,6 +3,9 @@
 use proptest::prelude::*;
 use serde_json::json;
 
+use goodput_policy::lever::Lever;
+
+use super::levers::lever_example;
 use super::*;
 
 fn message<T: std::fmt::Debug>(read: Result<T, ApiError>) -> String {

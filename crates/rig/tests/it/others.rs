@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use goodput_clock::Rate;
 use goodput_control::api::{ANY_FAULT, Cause, FaultRequest, Owner, ServerState};
 use goodput_control::{ClientError, ControlClient};
 use goodput_load_generator::{ControlConfig, Generator, GeneratorConfig};
@@ -154,14 +155,15 @@ fn a_strangers_lever_at_the_runs_own_load_generator_becomes_an_event_too() {
     };
     let ran = run_with(options, |second, _, _| {
         if second == 8 {
-            let retries = Lever::Retries { layer: None, retries: 0 };
+            let rate = Lever::Rate { rate: Rate::new(300.0).unwrap() };
             ask(addr.recv().unwrap(), async |client| {
-                client.pull_at_load(&retries, &guest()).await.unwrap();
+                client.pull_at_load(&rate, &guest()).await.unwrap();
             });
         }
     });
-    let what = "lever retries: retries are now 0 at all layers";
-    assert_eq!(by_others(&ran), [("guest", "load generator", what)]);
+    let told = by_others(&ran);
+    assert_eq!((told.len(), told[0].0, told[0].1), (1, "guest", "load generator"));
+    assert!(told[0].2.starts_with("lever rate: rate is now "), "{told:?}");
 }
 
 #[test]

@@ -53,7 +53,7 @@ fn a_fault_that_somebody_else_clears() {
             assert!(removal.removed.is_some());
         }
     });
-    is_inconclusive(&ran, DoubtKind::Engine, "and not this run: fault `cut` of the run");
+    is_inconclusive(&ran, DoubtKind::ByOthers, "and not this run: fault `cut` of the run");
     let lost = "the fault `cut` ended before its time";
     assert!(ran.judgement.doubts.iter().any(|doubt| doubt.text.contains(lost)));
 }
@@ -80,7 +80,7 @@ fn a_fault_of_somebody_else() {
         client.install(&request).await.unwrap();
     });
     let why = "somebody acted on `order-status`, and not this run: fault `theirs` in force: capacity cut to 95%";
-    is_inconclusive(&ran, DoubtKind::Engine, why);
+    is_inconclusive(&ran, DoubtKind::ByOthers, why);
 }
 
 #[test]
