@@ -21,7 +21,7 @@ use crate::{output, sweep};
 pub(crate) fn simulate(scenario: Scenario, cancel: &Cancel) -> Option<Outcome> {
     let options = simulator::RunOptions::new(scenario);
     let log = simulator::run(&options, &mut (), &mut |_| None, cancel);
-    (log.ending == Ending::Completed).then(|| Outcome::of(&judge(&log, &options.scenario)))
+    (log.ending != Ending::Interrupted).then(|| Outcome::of(&judge(&log, &options.scenario)))
 }
 
 /// A run on the rig.
@@ -121,8 +121,8 @@ impl Rig<'_> {
                 if matches!(exit, Exit::CleanUpUnconfirmed) {
                     self.exits.push(exit);
                 }
-                let whole = finished.log.ending == Ending::Completed;
-                whole.then(|| Outcome::of(&finished.judgement))
+                let ended = finished.log.ending != Ending::Interrupted;
+                ended.then(|| Outcome::of(&finished.judgement))
             }
             Err(Failure { exit, message }) => {
                 output::error(format_args!("{}: {message}", trial.label));

@@ -12,7 +12,7 @@ const ARROWS: [(&str, &[&str]); 19] = [
     ("policy", &["clock"]),
     ("scenario", &["clock", "policy"]),
     ("runlog", &["clock"]),
-    ("simulator", &["clock", "policy", "scenario", "runlog"]),
+    ("simulator", &["clock", "policy", "scenario", "runlog", "gate"]),
     ("client", &["clock", "policy"]),
     ("control", &["clock", "policy"]),
     ("order-status", &["clock", "policy", "client", "control"]),
@@ -25,6 +25,7 @@ const ARROWS: [(&str, &[&str]); 19] = [
             "policy",
             "scenario",
             "runlog",
+            "gate",
             "client",
             "control",
             "order-status",
@@ -33,7 +34,8 @@ const ARROWS: [(&str, &[&str]); 19] = [
         ],
     ),
     ("statistics", &["clock"]),
-    ("verdict", &["clock", "policy", "scenario", "runlog", "statistics"]),
+    ("gate", &["clock", "policy", "scenario", "runlog", "statistics"]),
+    ("verdict", &["clock", "policy", "scenario", "runlog", "statistics", "gate"]),
     ("experiment", &["clock", "policy", "scenario", "runlog", "statistics", "verdict"]),
     ("proof", &["clock", "scenario", "runlog", "simulator", "statistics", "verdict"]),
     ("lesson", &[]),
@@ -63,13 +65,14 @@ const ARROWS: [(&str, &[&str]); 19] = [
 ];
 
 /// Crates without a clock, a thread, a socket, a log or a global.
-const PURE: [&str; 9] = [
+const PURE: [&str; 10] = [
     "clock",
     "policy",
     "scenario",
     "runlog",
     "simulator",
     "statistics",
+    "gate",
     "verdict",
     "experiment",
     "lesson",

@@ -50,6 +50,19 @@ fn one_thread_and_two_and_the_same_again_give_the_same_bytes() {
 }
 
 #[test]
+fn a_run_whose_trigger_was_withheld_counts_as_inconclusive_and_says_why() {
+    let dir = tempfile::tempdir().unwrap();
+    let map = "map small.toml --x load.rate=30..70:2 --y fault.for=2s..3s:2 --format json --quiet";
+    let answer = json(ask(dir.path(), map).assert_code(0));
+    for row in answer["cells"].as_array().unwrap() {
+        assert_eq!(row[0]["verdict"], "recovered", "{answer}");
+        assert_eq!(row[1]["verdict"], "inconclusive", "{answer}");
+        let doubt = row[1]["doubt"].as_str().unwrap();
+        assert!(doubt.contains("the trigger was withheld: the baseline is not healthy"), "{doubt}");
+    }
+}
+
+#[test]
 fn a_boundary_has_a_band_with_intervals_and_stands_beside_the_closed_forms() {
     let dir = tempfile::tempdir().unwrap();
     let question = "boundary small.toml --vary fault.for=2s..40s --seeds 40 --quiet";

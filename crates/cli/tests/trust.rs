@@ -27,6 +27,46 @@ fn a_run_that_cannot_be_trusted_is_inconclusive_and_says_why() {
     assert!(ended.stdout.contains("INCONCLUSIVE") && ended.stdout.contains(why), "{ended:#?}");
 }
 
+/// The words of a text that was wrapped.
+fn words(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn a_trigger_into_a_broken_baseline_is_withheld_and_the_reason_is_said_everywhere() {
+    let (_turn, dir) = (alone(), tempfile::tempdir().unwrap());
+    let broken = SHORT_CUT.replace("capacity = 100", "capacity = 40");
+    let files = ["--json", "run.json", "--junit", "junit.xml", "--html", "run.html"];
+    let why = "the trigger was withheld: the baseline is not healthy: ";
+    for engine in [["--speed", "10"], ["--engine", "simulator"]] {
+        let ended = run(dir.path(), "run", &broken, &[&engine[..], &files].concat());
+        ended.assert_code(3);
+        let said = words(&ended.stdout);
+        assert!(said.contains("INCONCLUSIVE") && said.contains(why), "{ended:#?}");
+        assert!(said.contains(" timed out; in queues: "), "{ended:#?}");
+        let read = |file| fs::read_to_string(dir.path().join(file)).unwrap();
+        for file in ["run.json", "junit.xml", "run.html"] {
+            assert!(read(file).contains(why), "{file}: {engine:?}");
+        }
+        let result: serde_json::Value = serde_json::from_str(&read("run.json")).unwrap();
+        assert_eq!(result["runs"][0]["status"], "withheld", "{result}");
+    }
+}
+
+#[test]
+fn where_one_arm_is_withheld_the_others_go_on() {
+    let dir = tempfile::tempdir().unwrap();
+    let arms = "[[arm]]\nname = \"broken\"\nset.tier.order-status.capacity = 40\n\
+                [[arm]]\nname = \"fine\"\n";
+    let text = format!("{SHORT_CUT}{arms}");
+    let flags = ["--engine", "simulator", "--json", "arms.json"];
+    run(dir.path(), "compare", &text, &flags).assert_code(3);
+    let read = fs::read_to_string(dir.path().join("arms.json")).unwrap();
+    let result: serde_json::Value = serde_json::from_str(&read).unwrap();
+    let verdicts: Vec<_> = [0, 1].map(|row| result["rows"][row]["verdict"].clone()).to_vec();
+    assert_eq!(verdicts, ["inconclusive", "recovered"], "{result}");
+}
+
 #[test]
 fn a_control_that_recovers_makes_a_comparison_void() {
     let (_turn, dir) = (alone(), tempfile::tempdir().unwrap());

@@ -74,6 +74,8 @@ pub struct Generator {
     board: Arc<Board>,
     windows: Receiver<FinishedWindow>,
     cohorts: Receiver<(u64, Cohort)>,
+    /// The decided cohorts that have been looked at already.
+    decided: Vec<(u64, Cohort)>,
     thread: Option<JoinHandle<Account>>,
     control: Option<Listener>,
     commands: Arc<CommandLog>,
@@ -132,7 +134,9 @@ impl Generator {
         let thread = std::thread::Builder::new()
             .name("load".to_owned())
             .spawn(move || carry_out(&runtime, load))?;
-        Ok(Self { board, windows, cohorts, thread: Some(thread), control, commands, clock })
+        let decided = Vec::new();
+        let thread = Some(thread);
+        Ok(Self { board, windows, cohorts, decided, thread, control, commands, clock })
     }
 
     /// Where the control plane listens.
@@ -148,6 +152,16 @@ impl Generator {
     /// Finished windows, in order of time. They arrive within a tenth of a second of wall time.
     pub const fn windows(&self) -> &Receiver<FinishedWindow> {
         &self.windows
+    }
+
+    /// What has become so far of the requests that arrived in each second since the start, decided or
+    /// not.
+    pub fn cohorts(&mut self) -> Vec<(u64, Cohort)> {
+        // Under the lock no cohort can move from the recorder into the channel meanwhile.
+        self.board.client.with_layers(|_, fold| {
+            self.decided.extend(self.cohorts.try_iter());
+            self.decided.iter().copied().chain(fold.recorder.cohorts()).collect()
+        })
     }
 
     /// The clock of the run.
@@ -203,7 +217,7 @@ impl Generator {
         let rest = windows.into_iter().map(|(second, window)| FinishedWindow { second, window });
         GeneratorReport {
             windows: self.windows.try_iter().chain(rest).collect(),
-            cohorts: self.cohorts.try_iter().chain(cohorts).collect(),
+            cohorts: self.decided.drain(..).chain(self.cohorts.try_iter()).chain(cohorts).collect(),
             totals,
             scheduled: progress.scheduled,
             offered: progress.offered,

@@ -38,6 +38,28 @@ fn by_class(
 }
 
 #[test]
+fn cohorts_are_seen_while_the_load_goes_on_and_none_is_lost_by_that() {
+    let server = PathServer::start();
+    let mut scenario = scenario(100.0, 12.0, "/orders/{order}");
+    // A life of one second, so that cohorts are decided while the load goes on.
+    scenario.client.layers = vec![layer("client", Some(Duration::from_secs(1)), 0)];
+    let mut generator = Generator::start(config(scenario, &server, 10.0)).unwrap();
+    let mut most = 0;
+    wait_for("the ninth second", || {
+        let cohorts = generator.cohorts();
+        assert!(cohorts.iter().map(|(second, _)| *second).eq(0..cohorts.len() as u64));
+        let arrived: u64 = cohorts.iter().map(|(_, cohort)| cohort.arrived).sum();
+        assert!(arrived >= most, "what was seen is not forgotten");
+        most = arrived;
+        cohorts.len() >= 9
+    });
+    let report = generator.finish();
+    assert!(report.cohorts.iter().map(|(second, _)| *second).eq(0..report.cohorts.len() as u64));
+    let arrived: u64 = report.cohorts.iter().map(|(_, cohort)| cohort.arrived).sum();
+    assert_eq!(arrived, report.offered);
+}
+
+#[test]
 fn windows_and_totals_equal_what_the_server_counted_to_the_request() {
     let server = PathServer::start();
     let mut scenario = scenario(300.0, 8.0, "/every/5");

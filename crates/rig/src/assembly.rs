@@ -30,6 +30,11 @@ impl Assembly {
         self.tiers[tier].push_back((second, window));
     }
 
+    /// The load generator's halves that wait.
+    pub(crate) fn waiting(&self) -> impl Iterator<Item = &ClientWindow> {
+        self.client.iter().map(|(_, window)| window)
+    }
+
     /// The next window whose halves are all there, or whose missing ones are given up.
     pub(crate) fn next(&mut self) -> Option<Window> {
         let (second, _) = *self.client.front()?;

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use goodput_clock::{Scale, Timestamp};
 use goodput_fault_injector::{InjectorEvent, InjectorEventKind};
+use goodput_gate::Seen;
 use goodput_load_generator::FinishedWindow;
 use goodput_runlog::{Cohort, Event, EventKind, Observer, Window};
 use goodput_scenario::Scenario;
@@ -100,6 +101,17 @@ impl<'a> Ledger<'a> {
             InjectorEventKind::LeverFailed { lever, problem } => {
                 self.doubt(at, format!("the lever `{lever}` failed: {problem}"));
             }
+        }
+    }
+
+    /// What has been seen so far, with what became of the requests of each second.
+    pub(crate) fn seen(&self, cohorts: &[(u64, Cohort)]) -> Seen<'_> {
+        let now = Instant::now();
+        let whole = self.windows.iter().map(|window| &window.client);
+        Seen {
+            cohorts: cohorts.iter().map(|(_, cohort)| *cohort).collect(),
+            windows: whole.chain(self.assembly.waiting()).collect(),
+            tiers: self.watches.iter().map(|watch| watch.tier_now(now)).collect(),
         }
     }
 

@@ -6,6 +6,7 @@
 //! log so far.
 
 mod assembly;
+mod gate;
 mod ledger;
 mod options;
 mod others;

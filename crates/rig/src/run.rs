@@ -11,12 +11,14 @@ use goodput_fault_injector::{
     LeaseTerms, LoadTarget, LostLease, PlayFailure, PlayOptions, PlayReport, Playing, Targets,
     Timeline,
 };
+use goodput_gate::withhold;
 use goodput_load_generator::{Generator, GeneratorConfig, GeneratorReport};
 use goodput_policy::lever::{Lever, LeverTarget};
 use goodput_runlog::{Cancel, Ending, EngineKind, EventKind, Integrity, Meta, Observer, RunLog};
 use tokio::sync::mpsc;
 use tokio::time::MissedTickBehavior;
 
+use crate::gate::Gate;
 use crate::ledger::Ledger;
 use crate::options::{RigError, RunOptions, Target};
 use crate::others::Others;
@@ -124,6 +126,7 @@ impl Run<'_> {
         looks.set_missed_tick_behavior(MissedTickBehavior::Skip);
         let (sender, mut readings) = mpsc::unbounded_channel();
         let mut asked = vec![false; self.stage.tiers.len()];
+        let mut gate = Gate::before(&self.options.scenario, self.epoch, scale);
         loop {
             tokio::select! {
                 _ = ticks.tick() => {
@@ -139,7 +142,12 @@ impl Run<'_> {
                         });
                     }
                 }
-                _ = looks.tick() => self.take_up(levers, load_levers).await,
+                _ = looks.tick() => {
+                    self.take_up(levers, load_levers).await;
+                    if gate.is_due(Instant::now()) && self.is_withheld() {
+                        return Ending::Withheld;
+                    }
+                }
                 Some((tier, reading)) = readings.recv() => {
                     asked[tier] = false;
                     self.ledger.on_reading(tier, reading);
@@ -170,6 +178,19 @@ impl Run<'_> {
             let LostLease { name, problem } = lost;
             self.ledger.doubt(now, format!("the lease of tier `{name}` was lost: {problem}"));
         }
+    }
+
+    /// Asks whether the trigger may go in. Where it must not, nothing of the timeline goes on.
+    fn is_withheld(&mut self) -> bool {
+        let cohorts = self.generator.cohorts();
+        self.ledger.on_load_windows(self.generator.windows().try_iter());
+        let seen = self.ledger.seen(&cohorts);
+        let Some(reason) = withhold(&self.options.scenario, &seen) else { return false };
+        self.playing.stop().pull();
+        self.generator.stop();
+        let now = self.generator.clock().now();
+        self.ledger.event(now, EventKind::TriggerWithheld { reason });
+        true
     }
 
     /// Takes up levers, and what the timeline has done.

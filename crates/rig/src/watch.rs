@@ -2,9 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use goodput_clock::{Scale, Timestamp};
+use goodput_clock::{Rate, Scale, Timestamp};
 use goodput_control::api::{Commands, ServerCounters, ServerState, UPSTREAM_UNSENT};
 use goodput_control::{ControlClient, wall};
+use goodput_gate::TierNow;
+use goodput_policy::limiter::Capacity;
 use goodput_runlog::{Event, EventKind, Restarted, TierSample, TierSampler, TierWindow};
 
 use crate::others::Others;
@@ -62,6 +64,9 @@ pub(crate) struct Watch {
     zero: Instant,
     sampler: TierSampler,
     memory_peak: u64,
+    /// The tier as it was last read, and when it answered.
+    now: TierNow,
+    answered: Instant,
     silent_since: Option<Instant>,
     silence_reported: bool,
     others: Others,
@@ -95,6 +100,15 @@ impl Watch {
             zero: first.server_zero().unwrap_or(first.asked),
             sampler: TierSampler::new(name),
             memory_peak: 0,
+            now: TierNow {
+                name: name.to_owned(),
+                capacity: Capacity::Unlimited,
+                slots: 0,
+                queued: 0,
+                received: 0,
+                answers: true,
+            },
+            answered: first.answered,
             silent_since: None,
             silence_reported: false,
             others,
@@ -129,6 +143,16 @@ impl Watch {
         self.memory_peak = self.memory_peak.max(reading.state.memory);
         self.last = Forwarded::of(&reading.state);
         let sample = self.sample(&reading.state);
+        self.answered = reading.answered;
+        match sample.capacity.map(Rate::new) {
+            None => self.now.capacity = Capacity::Unlimited,
+            Some(Ok(rate)) => self.now.capacity = Capacity::Limited(rate),
+            // A tier that is stalled serves nothing now, and has its capacity still.
+            Some(Err(_)) => {}
+        }
+        self.now.slots = sample.slots;
+        self.now.queued = sample.queued;
+        self.now.received = self.last.received.saturating_sub(self.first.received);
         (sample.at, self.sampler.push(&sample))
     }
 
@@ -165,6 +189,12 @@ impl Watch {
         self.silence_reported = true;
         let what = format!("the control plane of tier `{}` does not answer: {problem}", self.name);
         Some(Event { at: self.timestamp(since), kind: EventKind::Doubt { what } })
+    }
+
+    /// The tier as it was last read; it does not answer where that was long ago.
+    pub(crate) fn tier_now(&self, now: Instant) -> TierNow {
+        let answers = now.saturating_duration_since(self.answered) < NO_ANSWER;
+        TierNow { answers, ..self.now.clone() }
     }
 
     /// The next window that the samples so far cover.
@@ -228,5 +258,8 @@ impl Forwarded {
 const CALIBRATIONS: u32 = 5;
 /// As for the load generator's own caps.
 const UNSENT_MOST: f64 = 0.005;
+/// How long ago a tier must have been read, in wall time, to count as one that does not answer: it is
+/// asked once a second at least, and has two seconds to answer.
+const NO_ANSWER: Duration = Duration::from_secs(3);
 /// How long a tier may be silent, in wall time, before the run is in doubt.
 const SILENCE: Duration = Duration::from_secs(1);

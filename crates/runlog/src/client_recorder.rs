@@ -240,6 +240,12 @@ impl ClientRecorder {
         self.cohorts.next()
     }
 
+    /// What has become so far of the requests that arrived in each second, decided or not, from the
+    /// first second whose cohort was not [handed out](Self::next_cohort).
+    pub fn cohorts(&self) -> impl Iterator<Item = (u64, Cohort)> {
+        self.cohorts.iter()
+    }
+
     /// How many requests that were due before this second have not ended.
     pub fn open_before(&self, second: u64) -> u64 {
         self.cohorts.open_before(second)

@@ -63,6 +63,12 @@ impl Cohorts {
         self.decided.pop_front()
     }
 
+    /// The cohorts that have not been taken, decided or not, with their seconds.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, Cohort)> {
+        let decided = self.decided.iter().copied();
+        decided.chain((self.first..).zip(self.ring.iter().copied()))
+    }
+
     /// How many requests that were due before this second have not ended.
     pub(crate) fn open_before(&self, second: u64) -> u64 {
         let seconds = second.saturating_sub(self.first) as usize;
@@ -110,7 +116,9 @@ mod tests {
             (cohorts.open_before(1), cohorts.open_before(2), cohorts.open_before(9)),
             (1, 1, 2)
         );
+        let seen: Vec<_> = cohorts.iter().collect();
         let counted: Vec<_> = cohorts.finish();
+        assert_eq!(seen, counted);
         let cohort =
             |arrived, good, failed, turned_away| Cohort { arrived, good, failed, turned_away };
         let expected =

@@ -18,11 +18,14 @@
 //! - At one instant a window closes first; then come faults and levers, time-outs, the ends of backoffs,
 //!   arrivals, messages of the network, and the ends of service. So an answer that comes at the very
 //!   moment of the time-out comes too late.
+//! - When the first thing at or after the trigger's start is due, the gate ([`goodput_gate`]) is asked;
+//!   where it withholds the trigger, the run ends there.
 //! - Connections are counted, but the load generator's own caps on them are not modelled: an attempt
 //!   always finds a connection, and no request is `unsent`.
 
 mod call;
 mod caller;
+mod gate;
 mod levers;
 mod network;
 mod queue;

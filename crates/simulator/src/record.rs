@@ -41,6 +41,23 @@ impl Ledger {
         self.windows.push(window);
     }
 
+    /// The windows that are whole.
+    pub(crate) fn windows(&self) -> impl Iterator<Item = &Window> {
+        self.windows.iter()
+    }
+
+    /// How many attempts each of so many tiers has received in windows that have ended.
+    pub(crate) fn received(&self, tiers: usize) -> Vec<u64> {
+        let mut received = vec![0; tiers];
+        let whole = self.windows.iter().map(|window| &window.tiers);
+        for window in whole.chain(&self.tier_windows) {
+            for (sum, tier) in received.iter_mut().zip(window) {
+                *sum += tier.received;
+            }
+        }
+        received
+    }
+
     /// Notes what became of the requests of a second. Those of a second that has no window are not part
     /// of the run.
     pub(crate) fn cohort(&mut self, second: u64, cohort: Cohort) {

@@ -27,6 +27,10 @@ pub(crate) struct Simulation<'a> {
     pub(crate) now: Timestamp,
     /// When the run ends; what is left open then is watched for a while.
     end: Timestamp,
+    /// When the trigger starts, until the gate has been asked.
+    pub(crate) gate: Timestamp,
+    /// Whether the trigger was withheld.
+    pub(crate) withheld: bool,
     /// How many arrivals the schedule had asked for by the run's end.
     scheduled: Option<u64>,
     schedule: Schedule,
@@ -126,6 +130,8 @@ impl<'a> Simulation<'a> {
             options,
             now: Timestamp::ZERO,
             end,
+            gate: scenario.trigger_span().map_or(Timestamp::MAX, |(start, _)| start),
+            withheld: false,
             scheduled: None,
             arrival: schedule.peek().unwrap_or(Timestamp::MAX),
             schedule,
@@ -169,7 +175,8 @@ impl<'a> Simulation<'a> {
                 return self.log(Ending::Interrupted, observer);
             }
         }
-        self.log(Ending::Completed, observer)
+        let ending = if self.withheld { Ending::Withheld } else { Ending::Completed };
+        self.log(ending, observer)
     }
 
     /// How many events there have been; see [`run_counted`](crate::run_counted).
@@ -178,10 +185,13 @@ impl<'a> Simulation<'a> {
     }
 
     /// Carries out what is due next, and says whether that was the end of a window; none at the run's
-    /// end.
+    /// end, or where the trigger is due and withheld.
     pub(crate) fn step(&mut self, observer: &mut dyn Observer) -> Option<bool> {
         let (at, due) = self.next();
         if at >= self.end && self.watched_enough(at, matches!(due, Due::WindowEnds)) {
+            return None;
+        }
+        if at >= self.gate && self.is_withheld(at, matches!(due, Due::WindowEnds), observer) {
             return None;
         }
         self.now = at;

@@ -18,16 +18,16 @@ pub(crate) fn all(seen: &Seen<'_>) -> Vec<Doubt> {
     let frame = &seen.frame;
     let mut doubts = Vec::new();
     ending(frame, &mut doubts);
-    if frame.log.ending == Ending::Withheld {
-        return doubts;
+    // A run that ended before its trigger has nothing after it to judge.
+    if frame.log.ending != Ending::Withheld {
+        windows(frame, &mut doubts);
+        samples(seen, &mut doubts);
+        healthy_baseline(frame, &mut doubts);
+        bite::doubts(frame, &mut doubts);
+        counts::doubts(frame, &mut doubts);
+        capacity::doubts(frame, &mut doubts);
     }
-    windows(frame, &mut doubts);
-    samples(seen, &mut doubts);
-    healthy_baseline(frame, &mut doubts);
     doubts.extend(generator_doubts(&frame.log.integrity));
-    bite::doubts(frame, &mut doubts);
-    counts::doubts(frame, &mut doubts);
-    capacity::doubts(frame, &mut doubts);
     for event in &frame.log.events {
         match &event.kind {
             EventKind::Doubt { what } => {

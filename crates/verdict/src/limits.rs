@@ -1,18 +1,13 @@
 //! The numbers that a verdict rests on, each with its reason. Reports show them beside what was measured.
 
-/// Good ÷ offered that a baseline must have, over the whole of it: a system that fails one request of
-/// twenty without a fault is not the one to test.
-pub const HEALTHY: f64 = 0.95;
-/// The same over a baseline's last block, where less is known.
-pub const HEALTHY_LAST: f64 = 0.90;
+pub use goodput_gate::{BLOCK_REQUESTS, HEALTHY, HEALTHY_LAST};
+
 /// The share by which offered requests may be off the schedule.
 pub const OFF_SCHEDULE: f64 = 0.005;
 /// The share of requests that may find no connection.
 pub const UNSENT: f64 = 0.005;
 /// The share of the smallest time-out that the 99th percentile of the send lag may reach.
 pub const LATE: f64 = 0.1;
-/// Requests in a block: ten of them are a tenth, so that a block tells 95 % from 85 %.
-pub const BLOCK_REQUESTS: f64 = 100.0;
 /// Fewer requests than this in a baseline do not tell 95 % from 100 %.
 pub const REQUESTS_MIN: f64 = 50.0;
 /// What lies so far below the band's edge may get either verdict: no run of minutes tells the two apart.

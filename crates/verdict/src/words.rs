@@ -29,6 +29,8 @@ pub(crate) fn summary(
             let texts: Vec<&str> = doubts.iter().map(|doubt| doubt.text.as_str()).collect();
             if doubts.iter().all(|doubt| doubt.kind == DoubtKind::TooShort) {
                 format!("the run does not tell: {}", texts.join("; "))
+            } else if doubts.iter().any(|doubt| doubt.kind == DoubtKind::Withheld) {
+                texts.join("; ")
             } else {
                 format!("the run cannot be trusted: {}", texts.join("; "))
             }

@@ -7,6 +7,7 @@
 #![expect(clippy::print_stdout, reason = "what a test prints is shown where it fails")]
 
 mod delays;
+mod gate;
 mod headline;
 mod levers;
 mod log;

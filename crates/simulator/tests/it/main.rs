@@ -7,6 +7,7 @@ mod boundary;
 mod closed_forms;
 mod determinism;
 mod fleet;
+mod gate;
 mod gateways;
 mod mongodb;
 mod recovery;
