@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Which crates of the workspace each crate may depend on (ARCHITECTURE.md, "Code map").
-const ARROWS: [(&str, &[&str]); 19] = [
+const ARROWS: [(&str, &[&str]); 20] = [
     ("clock", &[]),
     ("policy", &["clock"]),
     ("scenario", &["clock", "policy"]),

@@ -66,12 +66,11 @@ fn broken(scenario: &Scenario, trigger: Timestamp, seen: &Seen<'_>) -> Option<St
     let span = span(trigger, hold);
     let (from, to) = (span.start, span.end.min(seen.cohorts.len() as u64));
     let cohorts = seen.cohorts.get(from as usize..to as usize)?;
-    let what = match unhealthy(cohorts, hold) {
-        Some(found) => words::unhealthy(&found, from),
-        None => {
-            let patience = health::patience(scenario, &seen.windows);
-            words::silent(&health::silent(seen, block(cohorts, hold), patience)?)
-        }
+    let what = if let Some(found) = unhealthy(cohorts, hold) {
+        words::unhealthy(&found, from)
+    } else {
+        let patience = health::patience(scenario, &seen.windows);
+        words::silent(&health::silent(seen, block(cohorts, hold), patience)?)
     };
     Some(format!("the baseline is not healthy: {what}{}", words::circumstances(seen)))
 }

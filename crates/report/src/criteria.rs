@@ -5,9 +5,8 @@ use goodput_runlog::{Ending, Figures};
 use goodput_scenario::ExpectedVerdict;
 use goodput_verdict::DoubtKind::{
     self, BaselineNotHealthy, ByOthers, CapacityNotRestored, Engine, FaultDidNotBite,
-    FaultUnreverted, ForeignLoad, GeneratorLate, Interrupted, LeverInForce, LoadNotAsBefore,
-    MissingWindows, OfferedOffSchedule, PastTheTier, ServerRestarted, TooFewSamples, TooShort,
-    Unsent, Withheld,
+    FaultUnreverted, ForeignLoad, GeneratorLate, Interrupted, MissingWindows, OfferedOffSchedule,
+    PastTheTier, ServerRestarted, TooFewSamples, TooShort, Unsent, Withheld,
 };
 use goodput_verdict::limits::{HEALTHY, LATE, OFF_SCHEDULE, UNSENT};
 use goodput_verdict::{Cause, Exit, Verdict};
@@ -239,7 +238,7 @@ fn seconds_of(seen: usize, run: &ReportedRun<'_>) -> String {
 }
 
 fn nothing_else(run: &ReportedRun<'_>) -> Criterion {
-    let kinds = [TooFewSamples, LoadNotAsBefore, LeverInForce, Engine];
+    let kinds = [TooFewSamples, Engine];
     let text = "nothing else puts the run in doubt".to_owned();
     trust(run, "nothing-else-in-doubt", "Nothing else is in doubt", &kinds, text)
 }

@@ -229,9 +229,9 @@ fn a_server_that_went_out_of_sight_is_not_told_to_have_kept_running() {
 fn every_doubt_makes_one_criterion_untrusted() {
     use DoubtKind::{
         BaselineNotHealthy, ByOthers, CapacityNotRestored, Engine, FaultDidNotBite,
-        FaultUnreverted, ForeignLoad, GeneratorLate, Interrupted, LeverInForce, LoadNotAsBefore,
-        MissingWindows, OfferedOffSchedule, PastTheTier, ServerRestarted, TooFewSamples, TooShort,
-        Unsent, Withheld,
+        FaultUnreverted, ForeignLoad, GeneratorLate, Interrupted, MissingWindows,
+        OfferedOffSchedule, PastTheTier, ServerRestarted, TooFewSamples, TooShort, Unsent,
+        Withheld,
     };
     let (scenario, log) = support::naive();
     for kind in [
@@ -244,8 +244,6 @@ fn every_doubt_makes_one_criterion_untrusted() {
         ForeignLoad,
         GeneratorLate,
         Interrupted,
-        LeverInForce,
-        LoadNotAsBefore,
         MissingWindows,
         OfferedOffSchedule,
         PastTheTier,

@@ -18,7 +18,10 @@ impl Gate {
         let open = scenario.trigger_span().map(|(trigger, _)| {
             let calm = scale.to_wall(trigger.elapsed());
             let trigger = epoch + calm;
-            (trigger - AHEAD.min(calm / 4), trigger - TOO_LATE.min(calm / 8))
+            (
+                trigger.checked_sub(AHEAD.min(calm / 4)).unwrap_or(trigger),
+                trigger.checked_sub(TOO_LATE.min(calm / 8)).unwrap_or(trigger),
+            )
         });
         Self { open }
     }

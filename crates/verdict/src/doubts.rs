@@ -160,9 +160,7 @@ fn healthy_baseline(frame: &Frame<'_>, doubts: &mut Vec<Doubt>) {
     let Some(baseline) = frame.baseline else { return };
     let (from, to) = (baseline.span.from as u64, baseline.span.to as u64);
     let last = to.saturating_sub(frame.block).max(from);
-    let high = |from, to| {
-        frame.share(from, to).map_or(1.0, |share| share.high.min(bound(frame, from, to)))
-    };
+    let high = |from, to| frame.share(from, to).map_or(1.0, |share| share.high);
     let (whole, end) = (high(from, to), high(last, to));
     if whole >= HEALTHY && end >= HEALTHY_LAST {
         return;
@@ -179,16 +177,6 @@ fn healthy_baseline(frame: &Frame<'_>, doubts: &mut Vec<Doubt>) {
         tally(frame.calm().iter().flat_map(|window| &window.client.outcomes))
     );
     raise(doubts, DoubtKind::BaselineNotHealthy, text);
-}
-
-/// The upper bound of a share by its count, where there are too few batches for more.
-fn bound(frame: &Frame<'_>, from: u64, to: u64) -> f64 {
-    if (to - from) >= 3 * frame.block {
-        return 1.0;
-    }
-    let (good, arrived) = frame.counts(from, to);
-    // What comes in a row hangs together, so that a count tells half of what it seems to.
-    goodput_statistics::wilson_at(good / 2.0, arrived / 2.0, goodput_statistics::Z).1
 }
 
 pub(crate) fn tiers(windows: &[Window]) -> impl Iterator<Item = &TierWindow> {

@@ -77,8 +77,12 @@ impl Seen<'_> {
 
     /// The outcome of a run without a trigger that is in its band and has settled there.
     fn quiet(&self) -> Verdict {
-        // Where it had left the band meanwhile, it has come back by itself, but it was not steady.
-        if self.course.deep.is_empty() { Verdict::Steady } else { Verdict::Unstable }
+        // A single stretch out of the band is neither steady nor enough to say that it comes and goes.
+        match self.course.deep.len() {
+            0 => Verdict::Steady,
+            _ if self.course.comes_and_goes(&self.frame) => Verdict::Unstable,
+            _ => Verdict::Inconclusive,
+        }
     }
 
     /// The outcome of a run that is back and has settled.

@@ -282,10 +282,6 @@ pub enum DoubtKind {
     ServerRestarted,
     /// Capacity at the end was below that of the baseline.
     CapacityNotRestored,
-    /// Offered load at the end was above that of the baseline, so that goodput may be down for it.
-    LoadNotAsBefore,
-    /// A lever still held traffic back at the end, so that goodput may be down for it.
-    LeverInForce,
     /// The trigger was withheld before it went in.
     Withheld,
     /// The server received more than the run sent: somebody else loads it.
