@@ -42,7 +42,6 @@ const AHEAD: Duration = Duration::from_millis(200);
 const TOO_LATE: Duration = Duration::from_millis(20);
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "a test fails where it cannot go on")]
 mod tests {
     use goodput_scenario::Plan;
     use goodput_test_support::{CALM, SHORT_CUT};
