@@ -48,9 +48,9 @@ fn until_the_trigger(scenario: &Scenario, seed: u64) -> RunLog {
 }
 
 fn reason(log: &RunLog) -> Option<(Timestamp, &str)> {
-    log.events.iter().find_map(|event| match &event.kind {
-        EventKind::TriggerWithheld { reason } => Some((event.at, reason.as_str())),
-        _ => None,
+    log.events.iter().find_map(|event| {
+        let EventKind::TriggerWithheld { reason } = &event.kind else { return None };
+        Some((event.at, reason.as_str()))
     })
 }
 
