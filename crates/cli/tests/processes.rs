@@ -92,7 +92,7 @@ fn a_fault_that_cannot_act_is_refused_with_what_to_do_first() {
     run(&["fault", "clear", "stall"]).assert_code(0);
     run(&["lever", "limiter", "--capacity", "100", "--slots", "1"]).assert_code(0);
     let slots = [&cut("40%")[..], &["--mode", "slots"]].concat();
-    run(&slots).assert_code(2).assert_error(&["rounds to 1", "--mode slow"]);
+    run(&slots).assert_code(2).assert_error(&["no slot away", "slow"]);
 }
 
 #[test]
