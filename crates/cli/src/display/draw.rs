@@ -172,17 +172,20 @@ impl Columns {
     /// All columns, or all but the offered load, and a sparkline over what is left of the width beside
     /// the columns of names.
     fn fitting(total: u16, names: u16) -> Self {
-        let rest = |figures: &[FigureColumn]| {
-            let used: u16 = figures.iter().map(|(_, width, _)| width + 1).sum();
-            total.saturating_sub(names + 2 + used)
+        let used = |figures: &[FigureColumn]| {
+            names + 2 + figures.iter().map(|(_, width, _)| width + 1).sum::<u16>()
         };
+        let rest = |figures: &[FigureColumn]| total.saturating_sub(used(figures));
         let all = rest(FIGURES);
         if all >= LEAST_SPARKLINE {
             return Self { figures: FIGURES, sparkline: all };
         }
         let without_offered = rest(NARROW_FIGURES);
         if total < 80 || without_offered < LEAST_SPARKLINE {
-            return Self { figures: FIGURES, sparkline: 0 };
+            // A long verdict leaves room for no more than the narrow figures. Nothing stands to the
+            // right of the last one, where a gap would be.
+            let fit = used(FIGURES) <= total + 1;
+            return Self { figures: if fit { FIGURES } else { NARROW_FIGURES }, sparkline: 0 };
         }
         Self { figures: NARROW_FIGURES, sparkline: without_offered }
     }
