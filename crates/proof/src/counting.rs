@@ -22,6 +22,7 @@
 //! - It **comes and goes** where it does not return and has come back from two collapses at least.
 //! - It is **down** otherwise: never back, back once and down for good, or for good below θ.
 //! - It **falls by itself** where the twin has a collapse or a share below its own θ.
+//! - The trigger was **withheld** where the engine's gate let no fault in, and the run ended there.
 
 use goodput_runlog::{Cohort, RunLog, Window};
 use goodput_scenario::Scenario;
@@ -37,11 +38,14 @@ pub enum Class {
     Down,
     /// So does its twin, which had no trigger.
     FallsByItself,
+    /// The engine withheld the trigger: there is no truth about it.
+    Withheld,
 }
 
 impl Class {
     /// All of them, in the order of the table.
-    pub const ALL: [Self; 4] = [Self::Returns, Self::ComesAndGoes, Self::Down, Self::FallsByItself];
+    pub const ALL: [Self; 5] =
+        [Self::Returns, Self::ComesAndGoes, Self::Down, Self::FallsByItself, Self::Withheld];
 
     /// Its name in tables.
     pub const fn name(self) -> &'static str {
@@ -50,7 +54,13 @@ impl Class {
             Self::ComesAndGoes => "comes and goes",
             Self::Down => "stays down",
             Self::FallsByItself => "falls by itself",
+            Self::Withheld => "trigger withheld",
         }
+    }
+
+    /// Whether a verdict on the trigger can be set against it.
+    pub const fn is_told(self) -> bool {
+        matches!(self, Self::Returns | Self::ComesAndGoes | Self::Down)
     }
 }
 
@@ -129,7 +139,7 @@ pub struct Course {
     pub share: f64,
     /// The nearest distance of a share that decides to the edge that it is set against.
     pub margin: f64,
-    /// Whether it returns, comes and goes or is down; never [`Class::FallsByItself`].
+    /// Whether it returns, comes and goes or is down.
     pub class: Option<Class>,
 }
 

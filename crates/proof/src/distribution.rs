@@ -98,8 +98,7 @@ fn free(draw: &mut Draw, number: u64) -> Draft {
     let clients = if draw.chance(0.5) { 1 } else { draw.whole(2, 40) };
     let protocol = draw.pick(&["http/1.1", "http/1.1", "http/1.1", "http/2"]);
     let pool = draw.pick(&["lifo", "fifo", "least-loaded"]);
-    let triggers =
-        if draw.chance(0.04) { Vec::new() } else { triggers(draw, &tiers, slots as u64) };
+    let triggers = if draw.chance(0.04) { Vec::new() } else { triggers(draw, &tiers) };
     let lever = draw.chance(0.1).then(|| lever(draw, rate, capacity));
     Draft {
         number,
@@ -272,7 +271,7 @@ fn gateways(draw: &mut Draw, timeout: f64, rate: f64) -> Vec<Tier> {
     (0..count).map(gateway).collect()
 }
 
-fn triggers(draw: &mut Draw, tiers: &[Tier], slots: u64) -> Vec<Trigger> {
+fn triggers(draw: &mut Draw, tiers: &[Tier]) -> Vec<Trigger> {
     let count = draw.pick(&[1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 3]);
     let longest = if count == 1 { 600.0 } else { 60.0 };
     let one = |_| {
@@ -280,7 +279,7 @@ fn triggers(draw: &mut Draw, tiers: &[Tier], slots: u64) -> Vec<Trigger> {
         let kind = match draw.whole(0, 9) {
             0 => TriggerKind::Spike(draw.log(1.05, 6.0), draw.pick(&[0.0, 0.0, 1.0, 5.0])),
             1 => TriggerKind::Steps(draw.log(1.05, 6.0)),
-            kind => TriggerKind::Fault(fault(draw, tiers, slots, kind)),
+            kind => TriggerKind::Fault(fault(draw, tiers, kind)),
         };
         Trigger { gap: draw.log(0.5, 40.0), length, kind }
     };
@@ -300,20 +299,21 @@ fn overlap(draw: &mut Draw, mut trigger: Trigger) -> Trigger {
     trigger
 }
 
-fn fault(draw: &mut Draw, tiers: &[Tier], slots: u64, kind: u64) -> String {
+fn fault(draw: &mut Draw, tiers: &[Tier], kind: u64) -> String {
     let limited: Vec<&Tier> = tiers.iter().filter(|tier| tier.capacity.is_some()).collect();
     let innermost = limited.len() as u64 - 1;
     let at = if draw.chance(0.8) { innermost } else { draw.whole(0, innermost) };
-    let tier = &limited[at as usize].name;
+    let tier = limited[at as usize];
     if kind <= 3 {
-        return format!("kind = \"stall\"\ntier = \"{tier}\"\n");
+        return format!("kind = \"stall\"\ntier = \"{}\"\n", tier.name);
     }
     let left = draw.log(0.001, 0.9);
-    let mode = if kind >= 8 { "slots" } else { "slow" };
-    // At least one slot is left, and at least one goes.
-    let smallest = if mode == "slots" { 1.0 / slots as f64 } else { 0.0 };
-    let left = left.max(smallest).min(1.0);
-    format!("kind = \"capacity\"\ntier = \"{tier}\"\nto = {left:.5}\nmode = \"{mode}\"\n")
+    let slots = tier.slots as f64;
+    // Whole slots go: at least one of them goes, and one is left.
+    let whole = (left * slots).round().clamp(1.0, (slots - 1.0).max(1.0)) / slots;
+    let (left, mode) = if kind >= 8 && whole < 1.0 { (whole, "slots") } else { (left, "slow") };
+    let tier = &tier.name;
+    format!("kind = \"capacity\"\ntier = \"{tier}\"\nto = {left:.6}\nmode = \"{mode}\"\n")
 }
 
 /// A lever, and how much of the tail passes before it.

@@ -80,7 +80,7 @@ fn grid_text(options: &Options) -> Result<String, String> {
     Ok(text)
 }
 
-/// Answers all questions on so many threads.
+/// Answers all questions on so many threads, or stops at the first that has no answer.
 fn all<Q: Sync, A: Send>(
     jobs: usize,
     questions: &[Q],
@@ -91,6 +91,9 @@ fn all<Q: Sync, A: Send>(
     let work = || {
         while let Some(question) = questions.get(next.fetch_add(1, Ordering::Relaxed) as usize) {
             let result = answer(question);
+            if result.is_err() {
+                next.store(questions.len() as u64, Ordering::Relaxed);
+            }
             let mut answers = answers.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             answers.push(result);
             if answers.len() % 100 == 0 {

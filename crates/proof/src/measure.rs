@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use goodput_runlog::{Cancel, RunLog};
+use goodput_runlog::{Cancel, Event, EventKind, RunLog};
 use goodput_scenario::Scenario;
 use goodput_simulator::{RunOptions, run};
 use goodput_verdict::{Judgement, Verdict, judge};
@@ -80,6 +80,9 @@ pub fn measure(draft: &Draft, sample: bool) -> Result<Outcome, String> {
         let verdict = judgement.verdict;
         let at = seconds as usize;
         broken.extend(physics(draft, &long.course, verdict, at));
+        if class == Class::Withheld && verdict != Verdict::Inconclusive {
+            broken.push(format!("{verdict} at {at} s: the trigger was withheld"));
+        }
         said.push(Said {
             verdict,
             miss: miss(class, &long.course, &judgement, at),
@@ -94,16 +97,14 @@ pub fn measure(draft: &Draft, sample: bool) -> Result<Outcome, String> {
         class,
         near: None,
         sampled: sample,
-        flipped: class != Class::FallsByItself
-            && has(Verdict::Recovered)
-            && has(Verdict::Metastable),
+        flipped: class.is_told() && has(Verdict::Recovered) && has(Verdict::Metastable),
         said,
         broken,
         toml: draft.toml(&Variant::PLAIN),
         course: long.words(),
         requests: long.log.integrity.offered,
     };
-    if class != Class::FallsByItself && (sample || asks_for_boundary(&outcome)) {
+    if class.is_told() && (sample || asks_for_boundary(&outcome)) {
         measure_boundary(draft, &long, &mut outcome)?;
     }
     Ok(outcome)
@@ -233,6 +234,10 @@ impl Long {
     }
 
     fn class(&self) -> Class {
+        let withheld = |event: &Event| matches!(event.kind, EventKind::TriggerWithheld { .. });
+        if self.log.events.iter().any(withheld) {
+            return Class::Withheld;
+        }
         let up = self.twin.class == Some(Class::Returns)
             && self.twin.collapses.is_empty()
             && self

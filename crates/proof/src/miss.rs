@@ -51,7 +51,7 @@ pub(crate) fn miss(
     judgement: &Judgement,
     at: usize,
 ) -> Option<Miss> {
-    if class == Class::FallsByItself {
+    if !class.is_told() {
         return None;
     }
     match judgement.verdict {

@@ -52,7 +52,7 @@ impl Table {
     /// The share of cases that is left out as near a boundary, from the random sample: near and
     /// all.
     pub fn left_out(&self) -> (u32, u32) {
-        let judged = |outcome: &Outcome| outcome.class != Class::FallsByItself;
+        let judged = |outcome: &Outcome| outcome.class.is_told();
         let sampled = |outcome: &Outcome| outcome.sampled && judged(outcome);
         let near = |outcome: &Outcome| sampled(outcome) && outcome.near == Some(true);
         (self.count(near), self.count(sampled))
@@ -72,7 +72,7 @@ impl Table {
 
     fn due(&self, length: impl Fn(usize) -> bool) -> (u32, u32) {
         let (mut held_back, mut due) = (0, 0);
-        for outcome in self.outcomes.iter().filter(|o| far(o) && o.class != Class::FallsByItself) {
+        for outcome in self.outcomes.iter().filter(|o| far(o) && o.class.is_told()) {
             for (_, said) in
                 outcome.said.iter().enumerate().filter(|(at, said)| length(*at) && said.due)
             {
@@ -95,8 +95,8 @@ impl Table {
     }
 
     fn write_claims(&self, text: &mut String) -> std::fmt::Result {
-        let judged = self.count(|outcome| outcome.class != Class::FallsByItself);
-        let far_cases = self.count(|outcome| outcome.class != Class::FallsByItself && far(outcome));
+        let judged = self.count(|outcome| outcome.class.is_told());
+        let far_cases = self.count(|outcome| outcome.class.is_told() && far(outcome));
         let near = self.count(|outcome| outcome.near == Some(true));
         let all = self.outcomes.len();
         let (left_out, sampled) = self.left_out();
@@ -104,6 +104,8 @@ impl Table {
         writeln!(text, "| cases | {all} | | |")?;
         let alone = self.count(|outcome| outcome.class == Class::FallsByItself);
         writeln!(text, "| fall by themselves (the twin does too) | {alone} | {all} | |")?;
+        let withheld = self.count(|outcome| outcome.class == Class::Withheld);
+        writeln!(text, "| trigger withheld by the gate | {withheld} | {all} | |")?;
         writeln!(
             text,
             "| near a boundary, of a random sample | {left_out} | {sampled} | {} |",
