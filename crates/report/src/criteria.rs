@@ -93,8 +93,11 @@ fn baseline(run: &ReportedRun<'_>) -> Criterion {
         ),
         None => "there is nothing to compare goodput with".to_owned(),
     };
+    // A trigger is withheld by what was seen so far: the baseline of such a run is not whole.
+    let whole = run.log.ending != Ending::Withheld;
     trust(run, "baseline-healthy", "The baseline was healthy", &[BaselineNotHealthy], text)
-        .seen(ratio.is_some())
+        .seen(whole && ratio.is_some())
+        .unless(!whole && ratio.is_some_and(|ratio| ratio < HEALTHY))
         .measured(ratio, Some(HEALTHY), "ratio")
 }
 
@@ -220,6 +223,7 @@ fn long_enough(run: &ReportedRun<'_>) -> Criterion {
     let lacks = run.judgement.run_longer;
     let text = lacks.map_or_else(|| format!("{seconds} s were enough to tell"), told::longer);
     trust(run, "long-enough", "The run was long enough", &[TooShort], text)
+        .seen(run.log.ending != Ending::Withheld)
         .unless(lacks.is_some())
         .measured(Some(seconds), lacks.map(|lacks| seconds + lacks), "s")
 }

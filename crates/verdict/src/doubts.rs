@@ -24,9 +24,10 @@ pub(crate) fn all(seen: &Seen<'_>) -> Vec<Doubt> {
         samples(seen, &mut doubts);
         healthy_baseline(frame, &mut doubts);
         bite::doubts(frame, &mut doubts);
-        counts::doubts(frame, &mut doubts);
         capacity::doubts(frame, &mut doubts);
     }
+    // Somebody else's load may be why a trigger was withheld.
+    counts::doubts(frame, &mut doubts);
     doubts.extend(generator_doubts(&frame.log.integrity));
     for event in &frame.log.events {
         match &event.kind {
