@@ -13,7 +13,7 @@ use common::{Running, goodput_in};
 /// Little load, much capacity and long time-outs, so that a busy machine changes nothing.
 const CALM: &str = r#"
 name = "calm"
-duration = "40s"
+duration = "50s"
 [load]
 rate = 20
 arrivals = "constant"

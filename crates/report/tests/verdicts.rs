@@ -11,7 +11,8 @@ use goodput_report::{CriterionOutcome, Report, TextStyle};
 use goodput_runlog::{Ending, Integrity, RunLog};
 use goodput_scenario::{ExpectedVerdict, Scenario};
 use goodput_verdict::{
-    Cause, Doubt, DoubtKind, Effect, Interval, Judgement, Span, Stretch, Sustaining, Verdict,
+    Baseline, Cause, Doubt, DoubtKind, Effect, Interval, Judgement, Span, Stretch, Sustaining,
+    Verdict,
 };
 
 /// A judgement of this verdict and nothing else.
@@ -276,6 +277,14 @@ fn a_run_whose_trigger_was_withheld_says_so_and_claims_nothing_of_the_fault() {
     assert_eq!(of("fault-bit").0, CriterionOutcome::Skipped);
     assert_eq!(of("faults-reverted").0, CriterionOutcome::Skipped);
     assert!(of("run-completed").1.contains("ended before its trigger, after 60 s"));
+    assert_eq!(of("baseline-healthy").0, CriterionOutcome::Skipped);
+    assert_eq!(of("long-enough").0, CriterionOutcome::Skipped);
+    let span = Span { from: 5.0, to: 59.0 };
+    let baseline = Baseline { span, offered: 80.0, goodput: 40.0, ratio: 0.5 };
+    let judgement = Judgement { baseline: Some(baseline), ..judgement };
+    let (outcome, text) = criterion(&scenario, &log, &judgement, "baseline-healthy");
+    assert_eq!(outcome, CriterionOutcome::Untrusted);
+    assert!(text.starts_with("50 % of 80/s offered were good"), "{text}");
 }
 
 #[test]

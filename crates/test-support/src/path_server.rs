@@ -30,13 +30,15 @@ struct Counts {
     open: AtomicUsize,
     most_open: AtomicUsize,
     seen: Mutex<Vec<Seen>>,
+    instead: Mutex<Option<String>>,
 }
 
 /// A server whose behaviour each request chooses by its path, and that counts what it sees.
 ///
 /// It runs on a thread of its own until dropped. Paths: `/status/CODE`, `/slow/MILLIS`, `/silent`,
 /// `/garbage`, `/truncated`, `/reset`, `/close` (answers, closes 20 ms later), `/last` (answers with
-/// `connection: close`), `/body/BYTES`, `/every/N` (503 to every Nth request); all others answer 200.
+/// `connection: close`), `/body/BYTES`, `/every/N` (503 to every Nth request), `/half/CODE` (to one
+/// request of two, in no order); all others answer 200.
 #[derive(Debug)]
 pub struct PathServer {
     /// Where it listens.
@@ -96,6 +98,11 @@ impl PathServer {
         self.freeze.send(length).expect("it runs");
     }
 
+    /// Answers from now on as though each request asked for this path.
+    pub fn answer_as(&self, path: &str) {
+        *locked(&self.counts.instead) = Some(path.to_owned());
+    }
+
     /// How many connections it has accepted.
     pub fn accepted(&self) -> usize {
         self.counts.accepted.load(Ordering::SeqCst)
@@ -153,6 +160,7 @@ async fn serve(mut stream: TcpStream, number: usize, counts: Arc<Counts>) {
             });
             seen.len()
         };
+        let path = locked(&counts.instead).clone().unwrap_or(path);
         let (kind, value) = path[1..].split_once('/').unwrap_or((&path[1..], ""));
         let value: usize = value.parse().unwrap_or_default();
         let mut status = 200;
@@ -162,6 +170,7 @@ async fn serve(mut stream: TcpStream, number: usize, counts: Arc<Counts>) {
             "status" => status = value,
             "slow" => tokio::time::sleep(Duration::from_millis(value as u64)).await,
             "every" if index % value == 0 => status = 503,
+            "half" if is_hit(index) => status = value,
             "body" => body = "x".repeat(value),
             "last" => last = "connection: close\r\n",
             "silent" => {
@@ -192,6 +201,12 @@ async fn serve(mut stream: TcpStream, number: usize, counts: Arc<Counts>) {
             return;
         }
     }
+}
+
+/// Whether a request is one of the half that is hit: as good as by chance, and the same each time.
+const fn is_hit(index: usize) -> bool {
+    // Knuth's multiplicative hash, whose upper bits are mixed best.
+    (index as u32).wrapping_mul(2_654_435_769) >> 31 == 1
 }
 
 async fn next_head(stream: &mut TcpStream, read: &mut Vec<u8>) -> Option<String> {

@@ -47,7 +47,9 @@ impl Course {
         let last = end.saturating_sub(block);
         let fits = start + block <= end;
         let blocks = || (start..=last).filter(|_| fits);
-        let back = blocks().find(|s| frame.holds(*s) && answered(frame, *s));
+        // A block in which nothing arrived says nothing, least of all that goodput is back.
+        let back = blocks()
+            .find(|s| frame.block_ratio(*s).is_some() && frame.holds(*s) && answered(frame, *s));
         let sure = |s: &u64| frame.block_low(*s) >= frame.rule.needed - INDIFFERENCE;
         let back_surely = back.and_then(|back| (back..=last).find(|s| frame.holds(*s) && sure(s)));
         let stretches = back.map_or_else(Vec::new, |back| stretches(frame, back));

@@ -24,9 +24,10 @@ pub(crate) fn all(seen: &Seen<'_>) -> Vec<Doubt> {
         samples(seen, &mut doubts);
         healthy_baseline(frame, &mut doubts);
         bite::doubts(frame, &mut doubts);
-        counts::doubts(frame, &mut doubts);
         capacity::doubts(frame, &mut doubts);
     }
+    // Somebody else's load may be why a trigger was withheld.
+    counts::doubts(frame, &mut doubts);
     doubts.extend(generator_doubts(&frame.log.integrity));
     for event in &frame.log.events {
         match &event.kind {
@@ -133,7 +134,8 @@ fn samples(seen: &Seen<'_>, doubts: &mut Vec<Doubt>) {
     } else if triggered && within > 3.0 * block {
         format!("`within` is {}", duration(within))
     } else {
-        format!("three blocks of {block:.0} s are needed{}", why_long(frame))
+        let blocks = if frame.trigger.is_some() { "three" } else { "two" };
+        format!("{blocks} blocks of {block:.0} s are needed{}", why_long(frame))
     };
     let text = format!(
         "{} were judged after {after}, and {why}; run {} longer",

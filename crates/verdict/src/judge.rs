@@ -11,7 +11,7 @@ use crate::course::Course;
 use crate::doubts;
 use crate::evidence;
 use crate::frame::Frame;
-use crate::limits::{INDIFFERENCE, SETTLED_BLOCKS};
+use crate::limits::{BACK_BLOCKS, INDIFFERENCE, SETTLED_BLOCKS};
 use crate::model::{
     Cause, Doubt, DoubtKind, Interval, Judgement, PhaseFigures, Sustaining, Verdict,
 };
@@ -133,7 +133,7 @@ impl Seen<'_> {
             let blocks = (SETTLED_BLOCKS * frame.block) as f64;
             frame.rule.within.max(blocks).max(frame.rule.life)
         } else {
-            (SETTLED_BLOCKS * frame.block) as f64
+            (BACK_BLOCKS * frame.block) as f64
         };
         // Spans are whole seconds, and a trigger may end between two.
         let lacking = needed - frame.tail();

@@ -3,7 +3,7 @@
 use goodput_scenario::Scenario;
 
 use crate::frame::{WARM_UP, block};
-use crate::limits::SETTLED_BLOCKS;
+use crate::limits::{BACK_BLOCKS, SETTLED_BLOCKS};
 use crate::load::OfferedLoad;
 use crate::words::duration;
 
@@ -37,12 +37,14 @@ pub fn lengths(scenario: &Scenario) -> Vec<String> {
     }
     let over = span.map_or(WARM_UP as f64 + block as f64, |(_, end)| end.as_secs_f64());
     let tail = (seconds - over).max(0.0);
-    let blocks = (SETTLED_BLOCKS * block) as f64;
+    let (number, word) =
+        if span.is_some() { (SETTLED_BLOCKS, "three") } else { (BACK_BLOCKS, "two") };
+    let blocks = (number * block) as f64;
     let life = scenario.life().as_secs_f64();
     let (needed, why) = if span.is_some() && life > blocks {
         (life, format!("a request may live {}", duration(life)))
     } else {
-        (blocks, format!("three blocks of {block} s are needed"))
+        (blocks, format!("{word} blocks of {block} s are needed"))
     };
     if tail + 1.0 < needed {
         let after = if span.is_some() { "the trigger" } else { "the baseline" };

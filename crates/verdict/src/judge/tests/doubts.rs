@@ -82,6 +82,16 @@ fn a_withheld_trigger_is_told_with_its_reason_alone() {
 }
 
 #[test]
+fn a_foreign_load_is_told_where_the_trigger_was_withheld_too() {
+    let kinds = doubts_of(|log| {
+        log.ending = Ending::Withheld;
+        log.windows.truncate(60);
+        log.windows[30].tiers[0].received += 100;
+    });
+    assert_eq!(kinds, [DoubtKind::Withheld, DoubtKind::ForeignLoad]);
+}
+
+#[test]
 fn too_few_seconds_or_requests_before_the_trigger_are_too_few() {
     let early = |second: u64| {
         let mut scenario = faulted();
