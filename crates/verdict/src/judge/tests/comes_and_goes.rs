@@ -206,11 +206,11 @@ fn a_pile_of_retries_that_grows_while_goodput_holds_is_told() {
 
 #[test]
 fn a_run_is_told_by_how_much_it_is_too_short() {
-    // Without a trigger: three blocks after the baseline.
-    for (seconds, lacks) in [(30, Some(15.0)), (40, Some(5.0)), (45, None), (60, None)] {
+    // Without a trigger: two blocks after the baseline.
+    for (seconds, lacks) in [(30, Some(5.0)), (35, None), (60, None)] {
         let judgement = run(&lasting(quiet(), seconds), calm);
         match lacks {
-            Some(by) => assert_too_short(&judgement, by, "three blocks of 10 s"),
+            Some(by) => assert_too_short(&judgement, by, "two blocks of 10 s"),
             None => assert_verdict(&judgement, Verdict::Steady, None),
         }
     }
