@@ -5,6 +5,7 @@ use goodput_statistics::Bounds;
 use crate::frame::Frame;
 use crate::limits::{
     BACK_BLOCKS, DEEP, DEEP_BLOCKS, INDIFFERENCE, RELAPSE_AMPLIFICATION, RELAPSES, SETTLED_BLOCKS,
+    TELLING,
 };
 use crate::model::Stretch;
 
@@ -47,9 +48,7 @@ impl Course {
         let last = end.saturating_sub(block);
         let fits = start + block <= end;
         let blocks = || (start..=last).filter(|_| fits);
-        // A block in which nothing arrived says nothing, least of all that goodput is back.
-        let back = blocks()
-            .find(|s| frame.block_ratio(*s).is_some() && frame.holds(*s) && answered(frame, *s));
+        let back = blocks().find(|s| tells(frame, *s) && frame.holds(*s) && answered(frame, *s));
         let sure = |s: &u64| frame.block_low(*s) >= frame.rule.needed - INDIFFERENCE;
         let back_surely = back.and_then(|back| (back..=last).find(|s| frame.holds(*s) && sure(s)));
         let stretches = back.map_or_else(Vec::new, |back| stretches(frame, back));
@@ -132,6 +131,14 @@ impl Course {
             _ => self.since,
         }
     }
+}
+
+/// Whether enough requests arrived in the block from `second` to tell that goodput is back: half of what the
+/// load before or at the end brings, whichever is less. While a lever keeps the load away nothing is back.
+fn tells(frame: &Frame<'_>, second: u64) -> bool {
+    let rate = frame.load.before.min(frame.load.end);
+    let arrived = frame.series.arrived(second, second + frame.block) as f64;
+    arrived > 0.0 && arrived >= TELLING * rate * frame.block as f64
 }
 
 /// Whether as many good answers came within the block from `second` as its band asks for: answers to

@@ -8,6 +8,8 @@ pub const OFF_SCHEDULE: f64 = 0.005;
 pub const UNSENT: f64 = 0.005;
 /// The share of the smallest time-out that the 99th percentile of the send lag may reach.
 pub const LATE: f64 = 0.1;
+/// The share of the usual requests of a block that must arrive for it to tell that goodput is back.
+pub const TELLING: f64 = 0.5;
 /// Fewer requests than this in a baseline do not tell 95 % from 100 %.
 pub const REQUESTS_MIN: f64 = 50.0;
 /// What lies so far below the band's edge may get either verdict: no run of minutes tells the two apart.

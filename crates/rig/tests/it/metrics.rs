@@ -44,7 +44,7 @@ budget = { kind = "sre-ratio", ratio = 0.3 }
 name = "order-status"
 slots = 10
 capacity = 100
-queue_limit = 130
+queue_limit = 60
 drop_expired = true
 [[fault]]
 kind = "capacity"
