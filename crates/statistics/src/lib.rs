@@ -2,7 +2,7 @@
 //!
 //! A claim here is one-sided and made at [`CONFIDENCE`]: "at most" and "at least" each err in one of a
 //! hundred cases. What is served at one moment hangs on what was served at the moment before, so that
-//! single counts are no independent samples: [`batch`] averages them over batches first, and [`trend`]
+//! single counts are no independent samples: [`share`] and [`mean`] average them over batches first, and [`trend()`]
 //! corrects for what is left.
 
 mod batch;
