@@ -79,7 +79,7 @@ pub fn measure(draft: &Draft, sample: bool) -> Result<Outcome, String> {
         let judgement = judge(&shorter, &scenario);
         let verdict = judgement.verdict;
         let at = seconds as usize;
-        broken.extend(physics(draft, &long.course, verdict, at));
+        broken.extend(physics(draft, &long, verdict, at));
         if class == Class::Withheld && verdict != Verdict::Inconclusive {
             broken.push(format!("{verdict} at {at} s: the trigger was withheld"));
         }
@@ -144,17 +144,13 @@ fn measure_boundary(draft: &Draft, long: &Long, outcome: &mut Outcome) -> Result
         if other.class() != long.class() {
             why.push(format!("{variant:?}: {}", other.class().name()));
         }
-        for index in &judged {
+        for (index, miss) in &judged {
             let at = |length: f64| {
                 let tails = TAILS[*index];
                 draft.duration(&Variant { length, tails, ..Variant::PLAIN }) as usize
             };
-            let flags =
-                |course: &Course, at| (course.goes_down_after(at), course.comes_back_after(at));
-            let (ours, theirs) =
-                (flags(&long.course, at(1.0)), flags(&other.course, at(variant.length)));
-            if ours != theirs {
-                why.push(format!("{variant:?}: {ours:?} is {theirs:?} at {}", at(1.0)));
+            if !miss.is_truth_of(&other.course, at(variant.length)) {
+                why.push(format!("{variant:?}: no {} at {}", miss.name(), at(1.0)));
             }
         }
         if variant.seed > 0 {
@@ -175,8 +171,8 @@ fn measure_boundary(draft: &Draft, long: &Long, outcome: &mut Outcome) -> Result
     Ok(())
 }
 
-fn missed(outcome: &Outcome) -> Vec<usize> {
-    let missed = |(index, said): (usize, &Said)| said.miss.is_some().then_some(index);
+fn missed(outcome: &Outcome) -> Vec<(usize, Miss)> {
+    let missed = |(index, said): (usize, &Said)| said.miss.map(|miss| (index, miss));
     outcome.said.iter().enumerate().filter_map(missed).collect()
 }
 
@@ -191,9 +187,10 @@ const VARIANTS: [Variant; 6] = [
 const LONG: Variant = Variant { tails: TAILS[TAILS.len() - 1], ..Variant::PLAIN };
 
 /// A long run and its twin, counted.
-struct Long {
+pub(crate) struct Long {
     log: RunLog,
-    course: Course,
+    pub(crate) cohorts: Cohorts,
+    pub(crate) course: Course,
     twin: Course,
     twin_log: RunLog,
     healthy: bool,
@@ -228,6 +225,7 @@ impl Long {
             healthy: baseline >= 0.95 && last_block >= 0.90,
             bite: Bite::of(&log, &twin_log, start as usize, from + 2),
             log,
+            cohorts,
             twin_log,
             baseline,
         })

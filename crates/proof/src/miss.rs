@@ -2,6 +2,7 @@ use goodput_verdict::{Judgement, Verdict};
 
 use crate::counting::{Class, Course, DEEP};
 use crate::draft::Draft;
+use crate::measure::Long;
 
 /// How a verdict differs from the counted truth.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
@@ -40,6 +41,18 @@ impl Miss {
             Self::FalseUnstable => "false-unstable",
             Self::FalseNotRecovered => "false-not-recovered",
             Self::FalseSlow => "false-slow-recovery",
+        }
+    }
+}
+
+impl Miss {
+    /// Whether this would be a miss of another run too, as far as its course decides that beside its
+    /// class.
+    pub(crate) fn is_truth_of(self, course: &Course, at: usize) -> bool {
+        match self {
+            Self::FalseRecovered | Self::FalseSteady => course.goes_down_after(at),
+            Self::FalseMetastable => course.comes_back_after(at),
+            Self::FalseUnstable | Self::FalseNotRecovered | Self::FalseSlow => true,
         }
     }
 }
@@ -83,7 +96,7 @@ fn refuted(course: &Course, judgement: &Judgement, at: usize) -> bool {
 ///   tier: what waits is served some time (no lever changes either).
 /// - *Metastable* where more is offered than the capacity: that is overload.
 /// - *Recovered* where each of the last two blocks is deep below the band.
-pub(crate) fn physics(draft: &Draft, course: &Course, verdict: Verdict, at: usize) -> Vec<String> {
+pub(crate) fn physics(draft: &Draft, long: &Long, verdict: Verdict, at: usize) -> Vec<String> {
     let mut broken = Vec::new();
     let (rate, capacity) = (draft.last_rate(), draft.capacity());
     if verdict == Verdict::Metastable && drains(draft) {
@@ -93,11 +106,14 @@ pub(crate) fn physics(draft: &Draft, course: &Course, verdict: Verdict, at: usiz
     if verdict == Verdict::Metastable && draft.lever.is_none() && rate >= capacity {
         broken.push(format!("metastable at {at} s: {rate:.1}/s offered, {capacity:.1}/s served"));
     }
-    let blocks = at.saturating_sub(course.from) / course.block.max(1);
-    let last = course.blocks.get(blocks.saturating_sub(2)..blocks).unwrap_or_default();
-    let deep = last.iter().filter(|share| **share < course.theta - DEEP).count();
-    if verdict == Verdict::Recovered && deep == 2 {
-        broken.push(format!("recovered at {at} s: the last two blocks have {last:.3?}"));
+    let Course { theta, block, from, .. } = long.course;
+    let end = at.min(long.cohorts.decided());
+    let deep = |blocks: usize| {
+        let to = end.saturating_sub(blocks * block);
+        to >= from + block && long.cohorts.share(to - block, to) < theta - DEEP
+    };
+    if verdict == Verdict::Recovered && deep(0) && deep(1) {
+        broken.push(format!("recovered at {at} s: the last two blocks are deep"));
     }
     broken
 }
