@@ -27,6 +27,12 @@ impl Bottleneck {
     /// The tier that is full, or whose queue its callers do not outwait; none where no such tier is seen. One
     /// without a capacity of its own waits for the next, which is what limits.
     pub(crate) fn of(frame: &Frame<'_>) -> Option<Self> {
+        // Of several full tiers the narrowest.
+        Self::all(frame).into_iter().min_by(|a, b| a.capacity.total_cmp(&b.capacity))
+    }
+
+    /// All tiers that are, outermost first.
+    pub(crate) fn all(frame: &Frame<'_>) -> Vec<Self> {
         let last = frame.last_windows();
         let count = last.iter().map(|window| window.tiers.len()).min().unwrap_or_default();
         let patience = smallest_timeout(frame.scenario);
@@ -34,20 +40,15 @@ impl Bottleneck {
             capacity(last, *tier).is_some()
                 && (utilisation(last, *tier) >= BUSY || median_delay(last, *tier) >= patience / 2.0)
         };
-        // Of several full tiers the narrowest.
-        let found = (0..count).filter(full).min_by(|a, b| {
-            capacity(last, *a)
-                .unwrap_or(f64::INFINITY)
-                .total_cmp(&capacity(last, *b).unwrap_or(f64::INFINITY))
-        });
-        found.map(|tier| Self {
+        let of = |tier| Self {
             tier,
             name: last[0].tiers[tier].name.clone(),
             capacity: capacity(last, tier).unwrap_or(f64::INFINITY),
             delay: median_delay(last, tier),
             at_bound: at_bound(frame.scenario, last, tier),
             wasted: wasted(last, tier),
-        })
+        };
+        (0..count).filter(full).map(of).collect()
     }
 
     /// Attempts a second that reach the tier, refused and cancelled ones included, but for those that a

@@ -6,7 +6,7 @@ use goodput_scenario::Scenario;
 use goodput_scenario::closed_form::amplification;
 use goodput_statistics::{Bounds, Trend, mean, trend};
 
-use crate::bottleneck::{Bottleneck, backlog};
+use crate::bottleneck::{Bottleneck, backlog, least_capacity, smallest_timeout};
 use crate::course::Course;
 use crate::frame::Frame;
 use crate::limits::{HORIZON_TAILS, SETTLED_BLOCKS};
@@ -15,6 +15,9 @@ use crate::model::Interval;
 /// Where a run that is down goes.
 pub(crate) struct Convergence {
     pub(crate) claim: Claim,
+    /// Whether fewer attempts would reach the bottleneck than it can serve even if every request made
+    /// all of its own.
+    pub(crate) never_more: bool,
     /// What is to be worked off at the end.
     pub(crate) backlog: f64,
     /// Attempts a second that reach the bottleneck, where it is seen.
@@ -53,27 +56,33 @@ impl Convergence {
         let span = (since_peak(frame, course), frame.end);
         let fall = falling(frame, span);
         let slope = fall.map(|fall| fall.0);
+        let most = frame.load.end * most_attempts(frame.scenario);
+        let fewer = |capacity: f64| most < capacity * (1.0 - 1e-9);
         let Some(bottleneck) = bottleneck else {
+            let never_more = all_seen(frame) && least_capacity(frame).is_some_and(fewer);
             // Nothing is known of the capacity, so that a trend is all there is.
             let claim = if fall.is_some_and(|fall| fall.1) { Claim::Falls } else { Claim::Open };
             let left = left_by_slope(level, fall.filter(|fall| fall.1));
-            return Self { claim, backlog: level, attempts: None, slope, left };
+            return Self { claim, never_more, backlog: level, attempts: None, slope, left };
         };
         let balance = |from: u64| {
-            mean(&bottleneck.attempts(frame.series.slice(from, frame.end)), frame.block as usize)
+            mean(&bottleneck.attempts(frame.series.slice(from, frame.end)), batch(frame))
         };
         let capacity = bottleneck.capacity;
         let recent = balance(span.0);
-        let lately = balance(lately(frame, course));
+        let lately_from = lately(frame, course);
+        let lately = balance(lately_from);
         let attempts = recent.or(lately);
-        let most = frame.load.end * most_attempts(frame.scenario);
+        let never_more = fewer(capacity);
         let claim = if recent.is_some_and(|attempts| attempts.high < capacity) {
             Claim::LessThanCapacity
-        } else if most < capacity * (1.0 - 1e-9) {
+        } else if never_more {
             Claim::NeverMore
         } else if bottleneck.at_bound || lately.is_some_and(|attempts| attempts.low > capacity) {
             if frame.load.end * amplification(frame.scenario) < capacity {
                 // More than budgets allow in the long run: what they had saved up runs out.
+                Claim::Open
+            } else if others_drain(frame, bottleneck, lately_from) {
                 Claim::Open
             } else {
                 Claim::MoreThanCapacity
@@ -95,8 +104,45 @@ impl Convergence {
             Claim::Falls => left_by_slope(level, fall),
             Claim::MoreThanCapacity | Claim::Open => None,
         };
-        Self { claim, backlog: level, attempts, slope, left }
+        Self { claim, never_more, backlog: level, attempts, slope, left }
     }
+}
+
+/// How long a batch of attempts is, in seconds: no longer than a block, since there are more attempts than
+/// requests, and as long as what links one second's attempts to another's, a time-out and the one after it.
+fn batch(frame: &Frame<'_>) -> usize {
+    let linked = 2.0 * smallest_timeout(frame.scenario);
+    frame.rule.hold.max(linked).min(frame.block as f64).ceil() as usize
+}
+
+/// Whether another full tier may be working off what waits there. One that feeds the bottleneck feeds it
+/// with all it can serve until then, and no more afterwards; one that the bottleneck feeds gets no more
+/// than that serves, and what waits there may be all that keeps goodput down.
+fn others_drain(frame: &Frame<'_>, bottleneck: &Bottleneck, from: u64) -> bool {
+    let windows = frame.series.slice(from, frame.end);
+    let exceeds = |other: &Bottleneck| {
+        let attempts = mean(&other.attempts(windows), batch(frame));
+        // Budgets that were saved up let more through than they do in the long run.
+        if frame.load.end * amplification_at(frame.scenario, other.tier) < other.capacity {
+            return false;
+        }
+        other.at_bound || attempts.is_some_and(|attempts| attempts.low > other.capacity)
+    };
+    let all = Bottleneck::all(frame);
+    all.iter().any(|other| other.tier != bottleneck.tier && !exceeds(other))
+}
+
+/// Attempts that a request makes at this tier in the long run.
+fn amplification_at(scenario: &Scenario, tier: usize) -> f64 {
+    let mut before = scenario.clone();
+    before.tiers.truncate(tier);
+    amplification(&before)
+}
+
+/// Whether every tier of the scenario is seen at the end.
+fn all_seen(frame: &Frame<'_>) -> bool {
+    let last = frame.series.slice(frame.end.saturating_sub(1), frame.end).last();
+    last.is_some_and(|window| window.tiers.len() == frame.scenario.tiers.len())
 }
 
 /// The most attempts that a request can make at the last tier: Π(R + 1) over the client's layers and

@@ -72,7 +72,33 @@ impl Seen<'_> {
         if course.comes_and_goes(frame) {
             return (Verdict::Unstable, None);
         }
-        if course.down { self.down() } else { (Verdict::Inconclusive, None) }
+        if course.down {
+            return self.down();
+        }
+        (self.on_its_way().unwrap_or(Verdict::Inconclusive), None)
+    }
+
+    /// The outcome of a run that is neither claimed to be in its band nor out of it, where what it comes to is
+    /// certain all the same: it was never lost again, and
+    /// - even if every request made all its attempts, they could be served: it is back, or comes back;
+    /// - or it was back too late, so that how long it stays there tells nothing but how slow it was.
+    fn on_its_way(&self) -> Option<Verdict> {
+        let Self { frame, course, convergence, .. } = self;
+        frame.trigger?;
+        if !course.deep.is_empty() {
+            return None;
+        }
+        let in_band = frame.holds(frame.end.saturating_sub(frame.block));
+        let certain = convergence.never_more;
+        match course.back {
+            Some(_) if !in_band => None,
+            Some(_) if certain => Some(self.in_time()),
+            Some(_) if convergence.claim != Claim::MoreThanCapacity => {
+                Some(self.in_time()).filter(|verdict| *verdict == Verdict::SlowRecovery)
+            }
+            None if certain => Some(Verdict::SlowRecovery),
+            Some(_) | None => None,
+        }
     }
 
     /// The outcome of a run without a trigger that is in its band and has settled there.

@@ -289,3 +289,35 @@ fn every_health_check_is_told_to_have_passed_where_goodput_did_not() {
     log.windows[100].tiers.clear();
     assert!(!told(&log));
 }
+
+#[test]
+fn what_waits_before_or_behind_the_bottleneck_may_be_all_that_keeps_goodput_down() {
+    let scenario = read(&format!(
+        "name = \"two\"\nduration = \"240s\"\n[load]\nrate = 80\n[[client.layer]]\n\
+             timeout = \"5s\"\nretries = 3\n[[tier]]\nname = \"gateway\"\ncapacity = 100\n\
+             queue_limit = 500\n[[tier.layer]]\ntimeout = \"4s\"\n[[tier]]\n\
+             name = \"order-status\"\nslots = 10\ncapacity = 101\n{FAULT}{WITHIN}"
+    ));
+    // The gateway is full and refuses most of 320 attempts; what it lets through is served in vain.
+    let second = |reaches: u64| {
+        move |second: u64| {
+            let mut window = cut_then(stuck)(second);
+            let mut inner = window.tiers.remove(0);
+            let mut gateway = inner.clone();
+            gateway.name = "gateway".to_owned();
+            inner.capacity = inner.capacity.map(|capacity| capacity + 1.0);
+            if second >= 80 {
+                gateway.refused = counts([("queue-full", 220)]);
+                inner.received = reaches;
+            }
+            window.tiers = vec![gateway, inner];
+            window
+        }
+    };
+    // A little less reaches the server than it can serve: what waits there drains.
+    let judgement = run(&scenario, second(100));
+    assert_eq!(only_doubt(&judgement).kind, DoubtKind::TooShort);
+    // A little more: it does not.
+    let judgement = run(&scenario, second(104));
+    assert_verdict(&judgement, Verdict::Metastable, None);
+}

@@ -344,3 +344,31 @@ fn a_rate_that_a_lever_lowered_is_judged_by_its_own_offered_load() {
 fn the_client_alone_can_be_judged() {
     assert_verdict(&unseen(recovering), Verdict::Recovered, None);
 }
+
+#[test]
+fn what_all_retries_cannot_overload_is_back_before_it_has_settled() {
+    // Back 54 s after the cut, in time, and 61 s after it, too late; the run ends 16 s later.
+    for (back, verdict) in [(134, Verdict::Recovered), (141, Verdict::SlowRecovery)] {
+        let judged = |retries: u32| {
+            let rate = if retries > 0 { "80" } else { "24" };
+            let scenario = lasting(system(rate, retries, &format!("{FAULT}{WITHIN}")), back + 16);
+            let rate = if retries > 0 { 80 } else { 24 };
+            let seen = |second: u64| {
+                if (62..back).contains(&second) {
+                    failing(second, rate, rate, 0, (back - second) * 20)
+                } else {
+                    healthy(second, rate)
+                }
+            };
+            run(&scenario, seen)
+        };
+        assert_verdict(&judged(0), verdict, None);
+        // With retries that could, whether it stays is not known so soon; that it was slow is.
+        let early = judged(3);
+        if verdict == Verdict::SlowRecovery {
+            assert_verdict(&early, verdict, None);
+        } else {
+            assert_eq!(early.verdict, Verdict::Inconclusive, "{early:?}");
+        }
+    }
+}
