@@ -14,12 +14,14 @@ pub mod grid;
 mod measure;
 mod miss;
 mod prefix;
+mod sockets;
 mod table;
 
 pub use draft::{Draft, Family, Layer, Raise, Tier, Trigger, TriggerKind, Variant};
 pub use measure::{EDGE, Outcome, Said, TAILS, measure};
 pub use miss::Miss;
 pub use prefix::{can_be_cut, prefix};
+pub use sockets::Sockets;
 pub use table::Table;
 
 #[cfg(test)]

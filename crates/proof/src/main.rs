@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
 use goodput_clock::Seed;
-use goodput_proof::{Draft, Outcome, Table, distribution, grid, measure};
+use goodput_proof::{Draft, Outcome, Sockets, Table, distribution, grid, measure};
 
 use goodput_verdict::Verdict;
 
@@ -52,6 +52,9 @@ fn run(options: &Options) -> Result<String, String> {
         }
         return Ok(text);
     }
+    if let Some(sockets) = options.sockets {
+        return choose(options, sockets);
+    }
     let numbers: Vec<u64> = (options.first..options.first + options.cases).collect();
     let outcomes = all(options.jobs, &numbers, |number| one(options, *number))?;
     let table = Table::new(outcomes);
@@ -64,6 +67,49 @@ fn one(options: &Options, number: u64) -> Result<Outcome, String> {
     let draft: Draft = distribution::case(Seed(options.seed), number);
     // The draft's seed has nothing to do with the verdict.
     measure(&draft, draft.seed.is_multiple_of(options.every))
+}
+
+/// Writes so many cases that sockets carry and that lie away from a boundary, each as a scenario file.
+fn choose(options: &Options, sockets: Sockets) -> Result<String, String> {
+    let write = |outcomes: &[Outcome]| -> io::Result<()> {
+        empty(&options.folder)?;
+        for outcome in outcomes {
+            let text = format!("# {}\n{}", outcome.line(), outcome.toml);
+            fs::write(options.folder.join(format!("{}.toml", outcome.number)), text)?;
+        }
+        Ok(())
+    };
+    let mut numbers = options.first..options.first.saturating_add(CHOOSE_FROM);
+    let mut drafts = numbers
+        .by_ref()
+        .map(|number| distribution::case(Seed(options.seed), number))
+        .filter(|draft| sockets.carry(draft));
+    let (mut chosen, mut near, mut untold) = (Vec::new(), 0, 0);
+    while (chosen.len() as u64) < options.cases {
+        let some: Vec<Draft> = drafts.by_ref().take(8 * options.jobs).collect();
+        if some.is_empty() {
+            let found = chosen.len();
+            return Err(format!("--cases {}: only {found} were found", options.cases));
+        }
+        let mut outcomes = all(options.jobs, &some, |draft| measure(draft, true))?;
+        outcomes.sort_by_key(|outcome| outcome.number);
+        for outcome in outcomes {
+            let told = outcome.said.first().is_some_and(|s| s.verdict != Verdict::Inconclusive);
+            match outcome.near {
+                Some(false) if told => chosen.push(outcome),
+                Some(true) => near += 1,
+                Some(false) | None => untold += 1,
+            }
+        }
+    }
+    chosen.truncate(options.cases as usize);
+    write(&chosen).map_err(|error| format!("{}: {error}", options.folder.display()))?;
+    let folder = options.folder.display();
+    Ok(format!(
+        "{} cases in {folder}; {near} more near a boundary and {untold} without a verdict or a truth of \
+         their own were passed over\n",
+        chosen.len()
+    ))
 }
 
 fn grid_text(options: &Options) -> Result<String, String> {
@@ -109,12 +155,17 @@ fn all<Q: Sync, A: Send>(
     answers.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner).into_iter().collect()
 }
 
-/// Writes a line a case, and each misjudged case with its scenario and what was said of it.
-fn dump(folder: &Path, table: &Table) -> io::Result<()> {
+/// Makes a folder, or one that is there new.
+fn empty(folder: &Path) -> io::Result<()> {
     if folder.exists() {
         fs::remove_dir_all(folder)?;
     }
-    fs::create_dir_all(folder)?;
+    fs::create_dir_all(folder)
+}
+
+/// Writes a line a case, and each misjudged case with its scenario and what was said of it.
+fn dump(folder: &Path, table: &Table) -> io::Result<()> {
+    empty(folder)?;
     let lines: Vec<String> = table.outcomes().iter().map(Outcome::line).collect();
     fs::write(folder.join("cases.tsv"), lines.join("\n") + "\n")?;
     for outcome in table.outcomes() {
@@ -163,6 +214,7 @@ struct Options {
     every: u64,
     only: Option<u64>,
     grid: bool,
+    sockets: Option<Sockets>,
     folder: PathBuf,
 }
 
@@ -177,6 +229,7 @@ impl Options {
             every: 20,
             only: None,
             grid: false,
+            sockets: None,
             folder: PathBuf::from("target/proof"),
         };
         while let Some(flag) = words.next() {
@@ -194,6 +247,10 @@ impl Options {
                 "--every" => options.every = number()?.max(1),
                 "--only" => options.only = Some(number()?),
                 "--grid" => options.grid = true,
+                "--sockets" => {
+                    let speed = number()?.clamp(1, 100) as f64;
+                    options.sockets = Some(Sockets { speed });
+                }
                 "--folder" => {
                     let word =
                         words.next().ok_or("--folder: write a path, such as target/proof")?;
@@ -207,6 +264,9 @@ impl Options {
     }
 }
 
+/// No more cases than these are looked at for those that are chosen.
+const CHOOSE_FROM: u64 = 100_000;
+
 const USAGE: &str = "\
 Measures the judge against counted truth over random scenarios, and prints the table in Markdown.
 
@@ -217,5 +277,7 @@ Measures the judge against counted truth over random scenarios, and prints the t
   --every N      how near a boundary is, for one in N whatever its verdict (20)
   --only CASE    one case, with its scenario and what was said of it
   --grid         the grid without retries
+  --sockets N    writes --cases scenario files, of cases that sockets carry at speed N (1 to 100) and
+                 that lie away from a boundary
   --folder PATH  where misjudged cases go (target/proof); what was there is removed
 ";
