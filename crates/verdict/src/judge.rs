@@ -134,6 +134,8 @@ impl Seen<'_> {
             return of(Cause::Unknown);
         }
         match convergence.claim {
+            // What arrives is more than can be served even before anybody retries.
+            Claim::MoreThanCapacity if cause::exceeds_capacity(frame) => of(Cause::Overloaded),
             Claim::MoreThanCapacity if !self.lasts() => (Verdict::Inconclusive, None),
             Claim::MoreThanCapacity if sustaining.is_empty() => of(Cause::Unknown),
             Claim::MoreThanCapacity => (Verdict::Metastable, None),

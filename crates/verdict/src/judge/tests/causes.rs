@@ -44,6 +44,19 @@ fn a_load_just_below_the_capacity_that_was_so_before_is_no_overload() {
 }
 
 #[test]
+fn a_load_above_the_capacity_that_was_so_before_is_overload() {
+    let narrow = |second| {
+        let mut window = cut_then(stuck)(second);
+        if !(60..80).contains(&second) {
+            window.tiers[0].capacity = Some(79.5);
+        }
+        window
+    };
+    let judgement = run(&faulted(), narrow);
+    assert_verdict(&judgement, Verdict::NotRecovered, Some(Cause::Overloaded));
+}
+
+#[test]
 fn a_lever_that_leaves_less_capacity_than_is_offered_makes_overload() {
     for (capacity, said) in [(60, Some(Cause::Overloaded)), (81, None)] {
         let scenario = faulted_with(&format!(
