@@ -60,6 +60,17 @@ impl Bottleneck {
         };
         windows.iter().filter_map(|window| window.tiers.get(self.tier)).map(of).collect()
     }
+
+    /// Whether fewer attempts reach the tier than it can serve, but for those that it refuses or drops.
+    pub(crate) fn takes_less(&self, windows: &[Window]) -> bool {
+        let of = |tier: &TierWindow| {
+            tier.received
+                .saturating_sub(tier.refused.values().copied().fold(0, u64::saturating_add))
+        };
+        let tiers = windows.iter().filter_map(|window| window.tiers.get(self.tier));
+        let taken = tiers.map(of).fold(0, u64::saturating_add);
+        (taken as f64) < self.capacity * windows.len() as f64
+    }
 }
 
 /// The least capacity of a tier that is seen, at the end; none where none is seen or all are unlimited.

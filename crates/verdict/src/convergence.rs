@@ -82,7 +82,13 @@ impl Convergence {
             if frame.load.end * amplification(frame.scenario) < capacity {
                 // More than budgets allow in the long run: what they had saved up runs out.
                 Claim::Open
-            } else if others_drain(frame, bottleneck, lately_from) {
+            } else if !bottleneck.at_bound
+                && fall.is_some_and(|fall| fall.1)
+                && bottleneck.takes_less(frame.series.slice(lately_from, frame.end))
+                || others_drain(frame, bottleneck, lately_from)
+            {
+                // What waits goes all the same where what arrives is turned away at the door; whether goodput is
+                // back then is not known before.
                 Claim::Open
             } else {
                 Claim::MoreThanCapacity

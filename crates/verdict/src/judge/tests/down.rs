@@ -321,3 +321,21 @@ fn what_waits_before_or_behind_the_bottleneck_may_be_all_that_keeps_goodput_down
     let judgement = run(&scenario, second(104));
     assert_verdict(&judgement, Verdict::Metastable, None);
 }
+
+#[test]
+fn what_is_turned_away_at_the_door_does_not_keep_a_backlog_up() {
+    // 320 attempts a second arrive, and what waits falls by the capacity: a limit has come since.
+    let falling = |refused: u64| {
+        move |second: u64| {
+            let left = 17_000_u64.saturating_sub(second * 70);
+            let mut window = cut_then(stuck)(second);
+            if second >= 80 {
+                window.tiers[0].queued = left;
+                window.tiers[0].refused = counts([("queue-full", refused)]);
+            }
+            window
+        }
+    };
+    let judgement = run(&faulted(), falling(320));
+    assert_eq!(only_doubt(&judgement).kind, DoubtKind::TooShort);
+}
