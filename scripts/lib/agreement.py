@@ -58,9 +58,9 @@ def differences(rig, simulated):
         mean, deviation = statistics.mean(values), statistics.stdev(values)
         if abs(measured - mean) > max(SHARE * mean, DEVIATIONS * deviation):
             wrong.append(f"{name} {measured:.4g}, simulated {mean:.4g} ± {deviation:.2g}")
-    predicted = delays(simulated[0])
-    for name, measured in delays(rig).items():
-        value = predicted.get(name, 0.0)
+    seen, predicted = delays(rig), delays(simulated[0])
+    for name in sorted(seen.keys() | predicted.keys()):
+        measured, value = seen.get(name, 0.0), predicted.get(name, 0.0)
         if abs(measured - value) > max(DELAY_SHARE * value, DELAY_SECONDS):
             wrong.append(f"queue delay of {name} {measured * 1e3:.0f} ms, simulated {value * 1e3:.0f} ms")
     return wrong

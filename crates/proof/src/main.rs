@@ -71,17 +71,7 @@ fn one(options: &Options, number: u64) -> Result<Outcome, String> {
 
 /// Writes so many cases that sockets carry and that lie away from a boundary, each as a scenario file.
 fn choose(options: &Options, sockets: Sockets) -> Result<String, String> {
-    let write = |outcomes: &[Outcome]| -> io::Result<()> {
-        empty(&options.folder)?;
-        for outcome in outcomes {
-            let text = format!("# {}\n{}", outcome.line(), outcome.toml);
-            fs::write(options.folder.join(format!("{}.toml", outcome.number)), text)?;
-        }
-        Ok(())
-    };
-    let mut numbers = options.first..options.first.saturating_add(CHOOSE_FROM);
-    let mut drafts = numbers
-        .by_ref()
+    let mut drafts = (options.first..options.first.saturating_add(CHOOSE_FROM))
         .map(|number| distribution::case(Seed(options.seed), number))
         .filter(|draft| sockets.carry(draft));
     let (mut chosen, mut near, mut untold) = (Vec::new(), 0, 0);
@@ -96,20 +86,30 @@ fn choose(options: &Options, sockets: Sockets) -> Result<String, String> {
         for outcome in outcomes {
             let told = outcome.said.first().is_some_and(|s| s.verdict != Verdict::Inconclusive);
             match outcome.near {
+                _ if chosen.len() as u64 == options.cases => break,
                 Some(false) if told => chosen.push(outcome),
                 Some(true) => near += 1,
                 Some(false) | None => untold += 1,
             }
         }
     }
-    chosen.truncate(options.cases as usize);
-    write(&chosen).map_err(|error| format!("{}: {error}", options.folder.display()))?;
+    write_scenarios(&options.folder, &chosen)
+        .map_err(|error| format!("{}: {error}", options.folder.display()))?;
     let folder = options.folder.display();
     Ok(format!(
         "{} cases in {folder}; {near} more near a boundary and {untold} without a verdict or a truth of \
          their own were passed over\n",
         chosen.len()
     ))
+}
+
+fn write_scenarios(folder: &Path, outcomes: &[Outcome]) -> io::Result<()> {
+    empty(folder)?;
+    for outcome in outcomes {
+        let text = format!("# {}\n{}", outcome.line(), outcome.toml);
+        fs::write(folder.join(format!("{}.toml", outcome.number)), text)?;
+    }
+    Ok(())
 }
 
 fn grid_text(options: &Options) -> Result<String, String> {
@@ -248,8 +248,13 @@ impl Options {
                 "--only" => options.only = Some(number()?),
                 "--grid" => options.grid = true,
                 "--sockets" => {
-                    let speed = number()?.clamp(1, 100) as f64;
-                    options.sockets = Some(Sockets { speed });
+                    let speed = number()?;
+                    if !(1..=100).contains(&speed) {
+                        return Err(format!(
+                            "{flag} {speed}: write a speed from 1 to 100, such as {flag} 10"
+                        ));
+                    }
+                    options.sockets = Some(Sockets { speed: speed as f64 });
                 }
                 "--folder" => {
                     let word =

@@ -34,9 +34,9 @@ fn peak(draft: &Draft) -> f64 {
     draft.rate * factor
 }
 
-/// Attempts a second on the wall: half of what keeps two cores busy with both ends.
+/// Attempts a second on the wall: those of the headline's failure at speed 10, which take most of a core.
 const ATTEMPTS: f64 = 3_000.0;
-/// The shortest time-out on the wall, in seconds: ten times what a busy machine is late by.
+/// The shortest time-out on the wall, in seconds: a run is in doubt where the generator is late by a tenth.
 const TIMEOUT: f64 = 0.05;
 /// The longest run on the wall, in seconds.
 const LENGTH: f64 = 60.0;

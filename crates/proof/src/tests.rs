@@ -5,7 +5,9 @@ use goodput_scenario::{Arrivals, Plan};
 
 use crate::counting::{Class, Cohorts, course};
 use crate::measure::simulate;
-use crate::{Draft, Family, Miss, Table, Variant, can_be_cut, distribution, measure, prefix};
+use crate::{
+    Draft, Family, Miss, Sockets, Table, Variant, can_be_cut, distribution, measure, prefix,
+};
 
 fn cases(numbers: std::ops::Range<u64>) -> impl Iterator<Item = Draft> {
     numbers.map(|number| distribution::case(Seed(1), number))
@@ -219,4 +221,21 @@ fn a_case_repeats_and_can_be_saved() {
     assert_eq!(plan.scenario, draft.scenario(&Variant::PLAIN).unwrap());
     let (first, second) = (measure(&draft, false).unwrap(), measure(&draft, false).unwrap());
     assert_eq!((first.line(), first.course), (second.line(), second.course));
+}
+
+#[test]
+fn sockets_carry_what_is_neither_too_much_nor_too_quick_nor_too_long() {
+    let sockets = Sockets { speed: 10.0 };
+    let carried: Vec<Draft> = cases(0..100).filter(|draft| sockets.carry(draft)).collect();
+    assert!((20..80).contains(&carried.len()), "{} of 100", carried.len());
+    for draft in carried {
+        let with = |change: &dyn Fn(&mut Draft)| {
+            let mut draft = draft.clone();
+            change(&mut draft);
+            sockets.carry(&draft)
+        };
+        assert!(!with(&|draft| draft.rate = 301.0), "case {}", draft.number);
+        assert!(!with(&|draft| draft.deadline = Some(0.49)), "case {}", draft.number);
+        assert!(!with(&|draft| draft.tail = 600.0), "case {}", draft.number);
+    }
 }

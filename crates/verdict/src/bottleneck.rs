@@ -64,12 +64,11 @@ impl Bottleneck {
     /// Whether fewer attempts reach the tier than it can serve, but for those that it refuses or drops.
     pub(crate) fn takes_less(&self, windows: &[Window]) -> bool {
         let of = |tier: &TierWindow| {
-            tier.received
-                .saturating_sub(tier.refused.values().copied().fold(0, u64::saturating_add))
+            let refused = tier.refused.values().map(|count| *count as f64).sum::<f64>();
+            tier.received as f64 - refused
         };
-        let tiers = windows.iter().filter_map(|window| window.tiers.get(self.tier));
-        let taken = tiers.map(of).fold(0, u64::saturating_add);
-        (taken as f64) < self.capacity * windows.len() as f64
+        let taken: f64 = of_tier(windows, self.tier).map(of).sum();
+        taken < self.capacity * windows.len() as f64
     }
 }
 

@@ -42,17 +42,15 @@ fn is_down(frame: &Frame<'_>) -> bool {
 /// Whether the schedule asks for what the capacity in force cannot serve, and asked for less before, or a
 /// lever of the run's own has left less capacity.
 fn is_overloaded(frame: &Frame<'_>) -> bool {
-    let Some(capacity) = least_capacity(frame).filter(|_| exceeds_capacity(frame)) else {
-        return false;
-    };
+    let Some(capacity) = exceeded(frame) else { return false };
     let calm = frame.calm().last().map_or(&[][..], |window| &window.tiers);
     let before = calm.iter().filter_map(|tier| tier.capacity).fold(f64::INFINITY, f64::min);
     frame.load.end > MORE_LOAD * frame.load.before || capacity < before * LESS_CAPACITY
 }
 
-/// Whether the schedule asks at the end for as much as the capacity in force, or more.
-pub(crate) fn exceeds_capacity(frame: &Frame<'_>) -> bool {
-    least_capacity(frame).is_some_and(|capacity| frame.load.end >= capacity)
+/// The capacity in force, where the schedule asks at the end for as much or more.
+pub(crate) fn exceeded(frame: &Frame<'_>) -> Option<f64> {
+    least_capacity(frame).filter(|capacity| frame.load.end >= *capacity)
 }
 
 /// Whether most failures are answers that are no refusals, and nothing waits.

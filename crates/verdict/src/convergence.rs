@@ -85,10 +85,11 @@ impl Convergence {
             } else if !bottleneck.at_bound
                 && fall.is_some_and(|fall| fall.1)
                 && bottleneck.takes_less(frame.series.slice(lately_from, frame.end))
-                || others_drain(frame, bottleneck, lately_from)
             {
-                // What waits goes all the same where what arrives is turned away at the door; whether goodput is
-                // back then is not known before.
+                // What waits goes, since what arrives is turned away; whether goodput is back then is not known
+                // before.
+                Claim::Open
+            } else if others_drain(frame, bottleneck, lately_from) {
                 Claim::Open
             } else {
                 Claim::MoreThanCapacity

@@ -135,7 +135,7 @@ impl Seen<'_> {
         }
         match convergence.claim {
             // What arrives is more than can be served even before anybody retries.
-            Claim::MoreThanCapacity if cause::exceeds_capacity(frame) => of(Cause::Overloaded),
+            Claim::MoreThanCapacity if cause::exceeded(frame).is_some() => of(Cause::Overloaded),
             Claim::MoreThanCapacity if !self.lasts() => (Verdict::Inconclusive, None),
             Claim::MoreThanCapacity if sustaining.is_empty() => of(Cause::Unknown),
             Claim::MoreThanCapacity => (Verdict::Metastable, None),
